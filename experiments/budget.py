@@ -228,17 +228,14 @@ samples, or all 2^p subsets of its units if they are fewer: the scores are then 
 decides itself, it is at most 1,000. Other methods keep the number that belongs to their definition; `mase methods NAME`
 shows it.
 
-The rule was chosen with least squares, the default of `mase` until 2026-11-23, on 600 validation texts of each LSTM. Of
+The rule was chosen with `estimator="least-squares"`, on 600 validation texts of each LSTM. Of
 all rules with multiples of 50 and whole numbers per unit, it was the one with the fewest samples that lost at most .01
 Delta Accuracy against 1,000 samples. Delta Accuracy is here the mean over k = 1 ... 15 of the share of predictions that
 flip without the k best units, masked by the model's own token.
 
-The figures below are of the default before a word had [two effects](decisions/2026-11-24-two-effects.md). For that
-default
-`{fitted}`
-would have been enough, for the classifiers with at least {enough} texts. The one above has stayed, because more samples
-make the intervals narrower, and what they cover was measured with it. What it takes on average, and loses by
-interpolation between the numbers of samples of the table:
+The table was measured with an earlier default. There `{fitted}` would have been enough for the classifiers with at
+least {enough} texts. The rule above was kept because more samples make the intervals narrower, and what they cover was
+measured with it. What it takes on average, and loses by interpolation between the numbers of samples of the table:
 
 {means}
 

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from mase.io.json import load as load
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
+    from mase.metrics.evaluation import evaluate as evaluate
     from mase.progress import Progress as Progress
     from mase.regression.precision import QueryOptions as QueryOptions
     from mase.regression.stopping import Stopping as Stopping
     from mase.summary.summarising import summarise as summarise
     from mase.widget.widget import Widget as Widget
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "METHODS",
@@ -49,6 +50,7 @@ __all__ = [
     "check",
     "cite",
     "compare",
+    "evaluate",
     "explain",
     "load",
     "models",
@@ -75,6 +77,7 @@ __getattr__ = lazy_names(
         "check": "mase.doctor.checking",
         "cite": "mase.citing",
         "compare": "mase.comparison.compare",
+        "evaluate": "mase.metrics.evaluation",
         "explain": "mase.explanation",
         "load": "mase.io.json",
         "models": "mase.models",

@@ -102,8 +102,20 @@ class BoundText:
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
         targets = question.indices(model.labels, prediction.ranked)
         against = question.against_index(model.labels)
-        parts = (model, method, tokens, words, of_token, per_token, binding, probe, prediction)
-        return cls(*parts, targets, against, begun)
+        return cls(
+            model=model,
+            method=method,
+            tokens=tokens,
+            words=words,
+            of_token=of_token,
+            per_token=per_token,
+            binding=binding,
+            probe=probe,
+            prediction=prediction,
+            targets=targets,
+            against=against,
+            begun=begun,
+        )
 
     @property
     def link(self) -> str | Contrast:

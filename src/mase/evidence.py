@@ -17,7 +17,7 @@ from mase.models.protocol import Probe
 from mase.regression.answers import Answers
 from mase.scalars import is_integer
 
-__all__ = ["MaskedPredictions", "ModelReading", "Reading", "budget", "check_count", "within_budget"]
+__all__ = ["MaskedPredictions", "ModelReading", "Reading", "check_evidence", "n_for_evidence", "n_for_scores"]
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
 _FURTHER = 10
@@ -27,7 +27,7 @@ _LARGEST_SHARE = 0.2
 _FEW = 50
 
 
-def check_count(k: int) -> int:
+def check_evidence(k: int) -> int:
     """Return the number of units to test.
 
     Raises
@@ -42,22 +42,22 @@ def check_count(k: int) -> int:
     return int(k)
 
 
-def within_budget(n_samples: int, k: int) -> int:
+def n_for_scores(n_samples: int, k: int) -> int:
     """Return how many of n samples are left for a method when evidence about the best k units is gathered too.
 
     A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top.
 
     Examples
     --------
-    >>> within_budget(1000, 5), within_budget(100, 5)
+    >>> n_for_scores(1000, 5), n_for_scores(100, 5)
     (965, 80)
     """
     return n_samples if not k or n_samples < _FEW else n_samples - min(_wanted(k), int(_LARGEST_SHARE * n_samples))
 
 
-def budget(n_samples: int, k: int) -> int:
+def n_for_evidence(n_samples: int, k: int) -> int:
     """Return the number of evaluations, of n samples, for evidence about the best k units."""
-    return _wanted(k) if n_samples < _FEW else n_samples - within_budget(n_samples, k)
+    return _wanted(k) if n_samples < _FEW else n_samples - n_for_scores(n_samples, k)
 
 
 def _wanted(k: int) -> int:

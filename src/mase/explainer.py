@@ -10,7 +10,7 @@ from mase.budget import NSamples
 from mase.compatibility import suited
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import OptionError
-from mase.evidence import budget, check_count
+from mase.evidence import check_evidence, n_for_evidence
 from mase.links import Link
 from mase.measurement import Measurement
 from mase.methods import Method
@@ -71,7 +71,7 @@ class Explainer:
     **more
         `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
         optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`) can be given directly. `granularity` is the former name of `units`.
+        (`tolerance`, `stable_top`, `confidence`) can be given directly. `granularity` is the former name of `units`.
         `long="windows"` explains a text that is longer than the model reads in windows, in place of what the model
         reads of it. They share a part `overlap` (0.25); `pooling` ("mean", "max" or "first") makes one of their
         predictions; a score is the effect on one window; and `n_samples` is for each of them.
@@ -116,7 +116,7 @@ class Explainer:
         self.model: Model = adapt(model, tokenizer)
         overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
         self.method = suited(method, self.model, overrides)
-        self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_count(evidence)
+        self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_evidence(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), values_of(background)
         self.windows = check_windows(windows_of(more), self.model, self.zoom)
@@ -126,6 +126,10 @@ class Explainer:
         self.measurement = Measurement(
             self.method, self.splitter, self.query, self.stopping, self.seed, self.n_tested, further
         )
+
+    def __repr__(self) -> str:
+        method, units, n_samples = self.method.name, self.splitter.name, self.method.n_samples
+        return f"<Explainer of {self.model!r}: {method=}, {units=}, {n_samples=}, seed={self.seed}>"
 
     @overload
     def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
@@ -176,8 +180,9 @@ class Explainer:
         """Return the attribution of one text, and tell a listener how far it is.
 
         The listener is called after every batch of evaluations, and after every round but the last one of a design
-        with several rounds, then with the attribution so far. The scores are those of a plain call, bit for bit. What
-        the listener raises ends the explanation and is raised here.
+        with several rounds, then with the attribution so far. For a text that is explained in windows it is called
+        after batches only. The scores are those of a plain call, bit for bit. What the listener raises ends the
+        explanation and is raised here.
 
         Raises
         ------
@@ -259,7 +264,7 @@ class Explainer:
         for window in LongText.found(found, self.splitter).windows:
             bound = self._bound(window.document, question, window.splitter)
             n_samples = self.measurement.budget(bound.probe)
-            tested = bound.masked(Answers(), budget(n_samples, self.n_tested), self.query.rows)
+            tested = bound.masked(Answers(), n_for_evidence(n_samples, self.n_tested), self.query.rows)
             windows.append(MaskedWindow(window, bound.units, tested, bound.probe.n_setup))
         return windows
 

@@ -6,6 +6,7 @@ from mase.attribution import Attribution
 from mase.document import Input
 from mase.explainer import Explainer
 from mase.options import ExplainerOptions
+from mase.progress import Listener
 from mase.target import Label, Target
 
 __all__ = ["explain"]
@@ -18,15 +19,20 @@ def explain(
     *,
     target: Target = None,
     against: Label = None,
+    listener: Listener | None = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
-    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call.
+    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call. The
+    `listener` is told how far the explanation is (`Explainer.follow`).
 
     Raises
     ------
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
-    return Explainer(model, tokenizer, **options)(text, target=target, against=against)
+    explainer = Explainer(model, tokenizer, **options)
+    if listener is None:
+        return explainer(text, target=target, against=against)
+    return explainer.follow(text, listener, target=target, against=against)

@@ -1,8 +1,8 @@
 """Compute the coefficients of a probe (Algorithm 1): draw perturbations, evaluate the model, solve for the saliency."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -11,29 +11,18 @@ from mase.attribution import Note
 from mase.links import Contrast
 from mase.methods import Method
 from mase.models.protocol import Probe
+from mase.progress import Reporter
 from mase.regression.answers import Answers
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
-from mase.regression.repetition import Repeated
+from mase.regression.repetition import repeated
 from mase.regression.stopping import NEVER, Stopping, unsupported
 from mase.regression.strategy import Solution
-from mase.regression.together import Together
+from mase.regression.together import together
 
-__all__ = ["Follower", "measure"]
-
-
-class Follower(Protocol):
-    """Is told how far a measurement is."""
-
-    def asked(self, n: int) -> None:
-        """Take note of a batch of n rows."""
-        ...
-
-    def solved(self, solution: Callable[[], Solution]) -> None:
-        """Take note of a round, after which `solution()` is the solution so far; the last round is not told of."""
-        ...
+__all__ = ["measure"]
 
 
 def measure(
@@ -41,10 +30,11 @@ def measure(
     method: Method,
     target: int,
     rng: np.random.Generator,
-    options: QueryOptions = AUTO,
+    *,
+    query: QueryOptions = AUTO,
     stopping: Stopping = NEVER,
     answers: Answers | None = None,
-    follower: Follower | None = None,
+    reporter: Reporter | None = None,
     others: Sequence[int] = (),
     link: str | Contrast | None = None,
 ) -> Solution:
@@ -53,7 +43,7 @@ def measure(
     The rows are chosen for the class `target`; `others` are further classes, which are solved from the same answers.
     The `link` is that of the method by default.
 
-    Rows of zeros and ones that are among the `answers` are not asked again; others are added to them. The `follower` is
+    Rows of zeros and ones that are among the `answers` are not asked again; others are added to them. The `reporter` is
     told of batches and rounds, and what it raises ends the measurement.
 
     Raises
@@ -74,17 +64,20 @@ def measure(
         target,
         moving,
         binary=method.space.binary,
-        options=options,
+        options=query,
         answers=answers,
     )
-    if follower is not None:
-        oracle.cost.listener = follower.asked
-        oracle.solved = lambda so_far: follower.solved(lambda: _embedded(so_far(), oracle.active, p))
+    if reporter is not None:
+        oracle.cost.listener = reporter.asked
+        oracle.solved = lambda so_far: reporter.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
         return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
     budget = method.budget(oracle.size, stops_early=not stopping.never)
-    solution = Repeated(Together(strategy, others)).run(oracle, budget, rng, stopping)
-    return _embedded(solution, oracle.active, p)
+
+    def solve(oracle: Oracle) -> Solution:
+        return together(strategy, others, oracle, budget, deepcopy(rng), stopping)
+
+    return _embedded(repeated(solve, oracle, budget), oracle.active, p)
 
 
 def _embedded(solution: Solution, active: Ints, p: int) -> Solution:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.bound_text import BoundText
-from mase.evidence import budget, within_budget
+from mase.evidence import n_for_evidence, n_for_scores
 from mase.measure import measure
 from mase.methods import Method, describe, resolve
 from mase.models.batching import UNWATCHED
@@ -59,8 +59,8 @@ class Measurement:
         }
 
     def budget(self, probe: Probe) -> int:
-        """Return the number of samples for the units of a document."""
-        return self.method.budget(_n_units(probe), stops_early=not self.stopping.never)
+        """Return the number of samples for the coordinates of a document that are not constant."""
+        return self.method.budget(_n_coordinates(probe), stops_early=not self.stopping.never)
 
     def attribution(
         self, bound: BoundText, listener: Listener | None = None, *, tests: bool = True, stream: str = ""
@@ -82,26 +82,37 @@ class Measurement:
         settings, report = self._described(probe, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            n_rows = 2 ** _n_units(probe) if self.method.space.binary else n_samples
+            n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
             report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
-        measured = replace(self.method, n_samples=within_budget(n_samples, self.n_tested))
+        measured = replace(self.method, n_samples=n_for_scores(n_samples, self.n_tested))
         answers = Answers() if tests and self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key + stream)
         first, *others = bound.targets
-        solution = measure(probe, measured, first, rng, self.query, self.stopping, answers, report, others, bound.link)
+        solution = measure(
+            probe,
+            measured,
+            first,
+            rng,
+            query=self.query,
+            stopping=self.stopping,
+            answers=answers,
+            reporter=report,
+            others=others,
+            link=bound.link,
+        )
         if answers is None:
             return bound.attribution(solution, settings, self.seed)
-        tested = bound.masked(answers, budget(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
+        tested = bound.masked(answers, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
 
     def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
         method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
-            method = resolve(method, sigma=design.sigma(_n_units(probe)))
+            method = resolve(method, sigma=design.sigma(_n_coordinates(probe)))
         return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}
 
 
-def _n_units(probe: Probe) -> int:
+def _n_coordinates(probe: Probe) -> int:
     """Return the number of coordinates that change the input."""
     return int(np.count_nonzero(probe.scale))

@@ -30,6 +30,7 @@ class MoreOptions(TypedDict, total=False):
     precision: Precision
     tolerance: float | None
     stable_top: int | None
+    confidence: float | None
     granularity: Units
     long: Long
     overlap: float | None
@@ -101,24 +102,8 @@ class CiteOptions(MoreOptions, total=False):
 
 _PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
-_STOPPING = ("tolerance", "stable_top")
+_STOPPING = ("tolerance", "stable_top", "confidence")
 _WINDOWS = ("overlap", "pooling")
-# The keywords that the signatures name, for the hint about a misspelt one; a test compares them.
-_NAMED = (
-    "method",
-    "units",
-    "n_samples",
-    "sigma",
-    "reference",
-    "link",
-    "seed",
-    "evidence",
-    "zoom",
-    "fixed",
-    "background",
-    "query",
-    "stopping",
-)
 
 
 def merged(
@@ -137,10 +122,9 @@ def merged(
     MissingDependencyError
         If the package that the unit needs is not installed.
     """
-    known = list(MoreOptions.__annotations__)
     for name in more:
-        if name not in known:
-            raise unknown("option", name, [*_NAMED, *known])
+        if name not in MoreOptions.__annotations__:
+            raise unknown("option", name, list(ExplainerOptions.__annotations__))
     if not isinstance(query, QueryOptions):
         raise OptionError(f"query is {query!r}, expected for example mase.QueryOptions(batch_size=32)")
     if not isinstance(stopping, Stopping):

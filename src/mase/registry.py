@@ -26,7 +26,7 @@ def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> Unknow
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {listed}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Registry(Mapping[str, Any]):
     """A read-only mapping from names to objects, which imports an object when its name is looked up.
 
@@ -59,6 +59,10 @@ class Registry(Mapping[str, Any]):
     entries: Mapping[str, Any]
     group: str | None = None
     make: Callable[[str, Any], Any] | None = None
+
+    def __repr__(self) -> str:
+        names = [*self.entries, *self.added]
+        return f"<registry of {len(names)} {self.kind}s: {', '.join(names)}>"
 
     def __getitem__(self, name: str) -> Any:
         entry = self._built_in(name) if name in self.entries else self._added(name)

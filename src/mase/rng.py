@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from mase.errors import OptionError
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 __all__ = ["generator", "row_noise", "seeded", "stream_key", "untouched"]
 
@@ -21,10 +20,9 @@ def stream_key(seed: int, text: str) -> tuple[int, ...]:
     OptionError
         If the seed is not an integer of at least 0.
     """
-    if not is_integer(seed) or seed < 0:
-        raise OptionError(f"seed is {seed!r}, expected an integer >= 0")
+    seed = check_integer("seed", seed, 0)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return (int(seed), *np.frombuffer(digest, dtype="<u4").tolist())
+    return (seed, *np.frombuffer(digest, dtype="<u4").tolist())
 
 
 def generator(seed: int, text: str) -> np.random.Generator:

@@ -3,7 +3,9 @@
 from numbers import Integral, Real
 from typing import TypeGuard
 
-__all__ = ["is_integer", "is_real"]
+from mase.errors import OptionError
+
+__all__ = ["check_integer", "is_integer", "is_real"]
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -28,3 +30,22 @@ def is_real(value: object) -> TypeGuard[float]:
     (True, True, True, False, False)
     """
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_integer(name: str, value: object, least: int) -> int:
+    """Return a whole number of at least `least`, the value of an option or parameter of that name.
+
+    Raises
+    ------
+    OptionError
+        If it is not a whole number, or less.
+
+    Examples
+    --------
+    >>> check_integer("beam", 2.5, 1)
+    Traceback (most recent call last):
+    mase.errors.OptionError: beam is 2.5, expected an integer >= 1
+    """
+    if not is_integer(value) or value < least:
+        raise OptionError(f"{name} is {value!r:.60}, expected an integer >= {least}")
+    return int(value)

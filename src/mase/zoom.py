@@ -8,7 +8,7 @@ from mase.attribution import Attribution, ranking
 from mase.bound_text import BoundText
 from mase.errors import OptionError
 from mase.measurement import Measurement
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 from mase.target import Question
 from mase.units import Splitter
 from mase.units.dictionary import Dictionary
@@ -29,11 +29,10 @@ def check_zoom(zoom: int, splitter: Splitter) -> int:
     OptionError
         If it is not an integer >= 0, or the units are words already.
     """
-    if not is_integer(zoom) or zoom < 0:
-        raise OptionError(f"zoom is {zoom!r}, expected an integer >= 0")
+    zoom = check_integer("zoom", zoom, 0)
     if zoom and isinstance(splitter, Word | WordPunct | Token | Dictionary):
         raise OptionError(f"zoom is {zoom} with units={splitter.name!r}, expected larger units, as in units='sentence'")
-    return int(zoom)
+    return zoom
 
 
 def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measurement) -> Attribution:

@@ -29,7 +29,8 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # A unit is a module of src/mase, a folder, or one of the modules that stand below their folders. Those of the sister
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "platforms", "scalars"}),
+    frozenset({"errors", "platforms"}),
+    frozenset({"scalars"}),
     frozenset({"several"}),
     frozenset({"arrays", "budget", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),
     frozenset({"tables", "text"}),
@@ -37,10 +38,10 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"models.protocol"}),
     frozenset({"models.batching"}),
     frozenset({"regression"}),
-    frozenset({"baselines", "designs", "estimators", "spaces", "models"}),
+    frozenset({"baselines", "designs", "estimators", "models", "progress", "spaces"}),
     frozenset({"method"}),
     frozenset({"methods"}),
-    frozenset({"compatibility", "evidence", "measure", "options", "progress", "results", "target"}),
+    frozenset({"compatibility", "evidence", "measure", "options", "results", "target"}),
     frozenset({"windows"}),
     frozenset({"bound_text"}),
     frozenset({"measurement"}),
@@ -93,7 +94,13 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
         "mase.render.pictures",
         "mase_paper.experiments.plots",
     ),
-    "pandas": ("mase.attribution", "mase.models.frames", "mase.summary.summary"),
+    "pandas": (
+        "mase.attribution",
+        "mase.comparison",
+        "mase.corpus.frames",
+        "mase.models.frames",
+        "mase.summary.summary",
+    ),
     "duckdb": ("mase.corpus.database",),
     "pyarrow": ("mase.datasets", "mase.corpus", "mase.comparison", "mase.report", "mase.summary"),
     "ray": ("mase.corpus.engines.ray",),

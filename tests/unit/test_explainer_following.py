@@ -72,6 +72,13 @@ def test_random_numbers_of_a_listener_do_not_reach_the_model():
     assert explainer.follow("one two three", listener) == explainer("one two three")
 
 
+def test_one_call_can_be_followed_too():
+    seen = []
+    found = mase.explain(TEXT, judge, n_samples=60, listener=seen.append)
+    assert seen[-1].n_asked == found.fit.n_queries
+    assert found == mase.explain(TEXT, judge, n_samples=60)
+
+
 class Enough(Exception):
     """The reason of a listener to end an explanation."""
 

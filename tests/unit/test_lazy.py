@@ -1,6 +1,7 @@
 """Tests of `mase.lazy`."""
 
 import json
+from importlib import import_module
 from json import decoder
 
 import pytest
@@ -21,3 +22,11 @@ def test_a_missing_package_is_named_before_the_import_fails():
     find = lazy_names("shop", {"Model": "shop.no_such_module"}, needs={"Model": [("no_such_package", "hf")]})
     with pytest.raises(MissingDependencyError, match=r"no_such_package is not installed.*mase-xai\[hf\]"):
         find("Model")
+
+
+@pytest.mark.parametrize(
+    "package", ["mase", "mase.models", "mase.metrics", "mase.designs", "mase.links", "mase.outputs"]
+)
+def test_completion_offers_names_that_are_not_imported_yet(package):
+    module = import_module(package)
+    assert set(module.__all__) == set(dir(module))

@@ -74,7 +74,7 @@ def test_hints_know_every_option():
     with pytest.raises(UnknownNameError) as caught:
         mase.explain(TEXT, "lstm-imdb", nothing_like_it=1)
     for name, parameter in inspect.signature(mase.explain).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("target", "against"):
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("target", "against", "listener"):
             assert name in str(caught.value)
     assert all(name in str(caught.value) for name in MoreOptions.__annotations__)
 

@@ -5,6 +5,7 @@ import pytest
 from mase.designs import DESIGNS
 from mase.errors import OptionError, UnknownNameError
 from mase.methods import resolve
+from mase.registry import Registry
 from mase.spaces import SPACES
 
 
@@ -33,3 +34,7 @@ def test_settings_that_cannot_be_read(text, error, said):
     with pytest.raises(error) as caught:
         DESIGNS.build(text)
     assert said in str(caught.value)
+
+
+def test_what_is_shown_of_a_registry_are_its_names():
+    assert repr(Registry("colour", {"red": "a:b", "blue": "c:d"})) == "<registry of 2 colours: red, blue>"

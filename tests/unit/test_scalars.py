@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 import mase
+from mase.baselines.beam_search import BeamSearch
+from mase.baselines.partition_shap import PartitionShap
 from mase.corpus.items import Columns
 from mase.datasets.documents import DocumentColumns
+from mase.designs.focused import Focused
 from mase.errors import DataError, OptionError
+from mase.estimators.boosted_trees import BoostedTrees
 from mase.io.json import dumps, loads
+from mase.metrics.naopc import NormalisedAopc
 from mase.models.http.service import check_batch_size
 from mase.models.language.generated import check_max_new_tokens
 
@@ -17,7 +22,7 @@ def judge(texts):
 
 
 NUMBERS = {"batch_size": np.int64(3), "evidence": np.uint8(2), "tolerance": np.float32(0.2), "seed": np.int32(1)}
-NUMBERS |= {"n_samples": np.int64(64), "stable_top": np.int16(1)}
+NUMBERS |= {"n_samples": np.int64(64), "stable_top": np.int16(1), "confidence": np.float32(0.75)}
 
 
 def test_options_are_numbers_of_any_library():
@@ -36,6 +41,22 @@ def test_options_are_numbers_of_any_library():
 def test_other_values_are_refused(option, wrong):
     with pytest.raises(OptionError, match=f"{option} is"):
         mase.Explainer(judge, **{"units": "sentence", option: wrong})
+
+
+@pytest.mark.parametrize("wrong", [0, 2.5, True, "3", None])
+@pytest.mark.parametrize(
+    ("part", "option"),
+    [
+        (BeamSearch, "beam"),
+        (PartitionShap, "per_round"),
+        (BoostedTrees, "depth"),
+        (Focused, "rounds"),
+        (NormalisedAopc, "beam"),
+    ],
+)
+def test_parts_of_methods_refuse_other_values_too(part, option, wrong):
+    with pytest.raises(OptionError, match=f"{option} is {wrong!r}, expected an integer >= 1"):
+        part(**{option: wrong})
 
 
 def test_ids_are_integers_of_any_library():

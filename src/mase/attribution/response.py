@@ -12,7 +12,7 @@ from mase.arrays import Floats, Ints, as_floats
 from mase.attribution.interaction import Interaction
 from mase.errors import OptionError
 from mase.registry import unknown
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 __all__ = ["EFFECTS", "Z95", "By", "Response", "error_of", "in_order", "ranking"]
 
@@ -174,8 +174,7 @@ class Response:
         OptionError
             If k is negative, or `by` is none of the three.
         """
-        if not is_integer(k) or k < 0:
-            raise OptionError(f"k is {k!r}, expected an integer >= 0")
+        check_integer("k", k, 0)
         if by not in get_args(By):
             raise OptionError(f"by is {by!r}, expected 'order', 'score' or 'magnitude'")
         scores = np.array(self.scores, dtype=np.float64)

@@ -39,3 +39,7 @@ __getattr__ = lazy_names(
         "Strategy": "mase.regression.strategy",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

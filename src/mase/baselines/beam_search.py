@@ -7,12 +7,13 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution import Note
-from mase.errors import OptionError, TooFewSamplesError
+from mase.errors import TooFewSamplesError
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
+from mase.scalars import check_integer
 
 __all__ = ["BeamSearch"]
 
@@ -100,8 +101,7 @@ class BeamSearch:
     stops_early: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise OptionError(f"beam is {self.beam}, expected an integer >= 1")
+        check_integer("beam", self.beam, 1)
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the places as gamma `(p,)`; their covariance is NaN, because they estimate nothing.

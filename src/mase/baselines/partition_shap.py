@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.errors import OptionError
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
+from mase.scalars import check_integer
 
 __all__ = ["PartitionShap"]
 
@@ -70,8 +70,7 @@ class PartitionShap:
     stops_early: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.per_round < 1:
-            raise OptionError(f"per_round is {self.per_round}, expected an integer >= 1")
+        check_integer("per_round", self.per_round, 1)
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)`, which is deterministic; without Owen values of all words it has a `fallback`."""

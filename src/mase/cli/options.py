@@ -201,8 +201,10 @@ asking = options(
     ),
     click.option("--tolerance", type=float, metavar="E", help="Stop when the relative standard error is at most E."),
     click.option(
-        "--stable-top", type=click.IntRange(min=1), metavar="K", help="Stop when the K highest units are significant."
+        "--stable-top", type=click.IntRange(min=1), metavar="K",
+        help="Stop when the set of the K highest units is certain.",
     ),
+    click.option("--confidence", type=float, metavar="C", help="How certain it has to be; 0.95 by default."),
     precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",

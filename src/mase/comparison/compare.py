@@ -9,7 +9,7 @@ from mase.comparison.shifts import compare_words
 from mase.corpus.database import database
 from mase.corpus.opened import Run, open_run
 from mase.errors import DataError, OptionError
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 __all__ = ["compare"]
 
@@ -57,11 +57,10 @@ def compare(
     Scores of different links have different units. Where the runs explain different links, the order and the signs of
     the scores are compared, and neither the sizes of single scores nor the means of words.
     """
-    if not is_integer(min_texts) or min_texts < 2:
-        raise OptionError(f"min_texts is {min_texts!r}, expected an integer >= 2")
+    min_texts = check_integer("min_texts", min_texts, 2)
     if not 0 < rate < 1:
         raise OptionError(f"rate is {rate!r}, expected a number between 0 and 1, for example 0.05")
-    one, other = _opened(first), _opened(second)
+    one, other = open_run(first), open_run(second)
     with database() as connection:
         texts = match(connection, one, other)
         if not common_only:
@@ -71,13 +70,9 @@ def compare(
         tables = {"flips": flips(connection), "reasons": agreement}
         shifts = None
         if all(link == other_link for link, other_link in reasons.links):
-            shifts, tables["words"] = compare_words(connection, one, int(min_texts), rate)
+            shifts, tables["words"] = compare_words(connection, one, min_texts, rate)
     places = one.folder.place, other.folder.place
     return Comparison(*places, texts, changed, reasons, shifts, tables, common_only)
-
-
-def _opened(run: Run | str | os.PathLike[str]) -> Run:
-    return run if isinstance(run, Run) else open_run(run)
 
 
 def _check_equal(texts: Texts) -> None:

@@ -5,7 +5,10 @@ from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from mase.corpus.frames import frame
+
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 __all__ = [
@@ -250,6 +253,18 @@ class Comparison:
         from mase.comparison.report import lines
 
         return "\n".join(lines(self))
+
+    def to_frame(self, table: str) -> "pd.DataFrame":
+        """Return a table as a pandas data frame, such as ``"words"``: one row per row, one column per field.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        return frame(self.tables, table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the tables as plain JSON types; infinite bounds become None."""

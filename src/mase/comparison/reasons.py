@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from mase.attribution.response import Z95
 from mase.comparison.comparison import Noise, Reasons
 from mase.corpus.database import Database
 from mase.statistics import critical_value, critical_z
@@ -88,8 +89,8 @@ ranked AS (
     SELECT *,
         rank() OVER by_first + (count(*) OVER same_first - 1) / 2 AS first_order,
         rank() OVER by_second + (count(*) OVER same_second - 1) / 2 AS second_order,
-        abs(first) > 1.959964 * sqrt(coalesce(first_variance, 0))
-            OR abs(second) > 1.959964 * sqrt(coalesce(second_variance, 0)) AS clear
+        abs(first) > {z95} * sqrt(coalesce(first_variance, 0))
+            OR abs(second) > {z95} * sqrt(coalesce(second_variance, 0)) AS clear
     FROM words
     WINDOW
         by_first AS (PARTITION BY row, response ORDER BY first_rounded),
@@ -137,7 +138,7 @@ def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]
     tested, critical, reason = _tested(database, links, rate)
     known = f"{critical!r}::DOUBLE" if np.isfinite(critical) else "'infinity'::DOUBLE"
     changed = "NULL::BIGINT" if reason else "coalesce(changed, 0)"
-    database.run(_TEXTS.format(top=TOP, critical=known, changed=changed))
+    database.run(_TEXTS.format(top=TOP, critical=known, changed=changed, z95=Z95))
     *agreement, words_changed, texts_changed = database.row(_TOTALS)
     noise = None if reason else Noise(rate, tested, words_changed, texts_changed)
     n_texts, n_words, n_unmatched, overlap, correlation, signs = agreement

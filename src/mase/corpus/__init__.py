@@ -8,3 +8,7 @@ from mase.lazy import lazy_names
 __all__ = ["Run", "open_run"]
 
 __getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "mase.corpus.opened"))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,6 +11,7 @@ from mase.corpus.tables import ArrowTable, File, Pairs, Records, Table, Texts, f
 from mase.datasets.documents import DocumentColumns, string_of
 from mase.document import Scalar
 from mase.errors import DataError, OptionError
+from mase.scalars import check_integer
 from mase.several import check_texts
 from mase.tables import Fields, is_split, listed, names_in
 
@@ -75,8 +76,8 @@ def open_source(
     MissingDependencyError
         If pyarrow is not installed.
     """
-    if limit is not None and limit < 1:
-        raise OptionError(f"limit is {limit}, expected an integer >= 1")
+    if limit is not None:
+        check_integer("limit", limit, 1)
     document = DocumentColumns.of(text_column, fields, fixed, background)
     kept, wanted = kept_columns(keep), {column: string_of(value) or "" for column, value in (where or {}).items()}
     columns = {

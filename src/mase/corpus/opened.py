@@ -139,8 +139,8 @@ class Run:
         return pa.concat_tables([self.schema(table).empty_table(), *self.tables(table)])
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
-    """Return the run in a folder, or under a URI such as ``s3://bucket/folder``.
+def open_run(path: str | os.PathLike[str] | Run) -> Run:
+    """Return the run in a folder, or under a URI such as ``s3://bucket/folder``; a run is returned as it is.
 
     Raises
     ------
@@ -149,6 +149,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     MissingDependencyError
         If a package for the scheme of the URI is not installed.
     """
+    if isinstance(path, Run):
+        return path
     folder = Folder(storage_of(path))
     manifest = folder.manifest()
     if manifest is None:

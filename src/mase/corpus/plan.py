@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from mase.errors import OptionError
+from mase.scalars import check_integer
 
 __all__ = ["Plan", "Shard", "automatic_part_size"]
 
@@ -75,8 +76,7 @@ class Plan:
     shard: Shard = Shard()
 
     def __post_init__(self) -> None:
-        if self.part_size < 1:
-            raise OptionError(f"part_size is {self.part_size}, expected an integer >= 1")
+        check_integer("part_size", self.part_size, 1)
         if self.n < 0:
             raise OptionError(f"n is {self.n}, expected the number of texts")
 

@@ -22,11 +22,12 @@ from mase.corpus.source import Source
 from mase.corpus.storage import storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
-from mase.errors import MaseWarning, NotPicklableError, OptionError
+from mase.errors import MaseWarning, NotPicklableError
 from mase.models.identity import has_checksum, unknown_model
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.render.progress import Progress
+from mase.scalars import check_integer
 from mase.tables import Fields
 from mase.target import Label, Question, Target
 
@@ -73,8 +74,8 @@ class Settings:
     show_progress: bool = False
 
     def __post_init__(self) -> None:
-        if self.jobs is not None and self.jobs < 1:
-            raise OptionError(f"jobs is {self.jobs}, expected an integer >= 1")
+        if self.jobs is not None:
+            check_integer("jobs", self.jobs, 1)
 
 
 def run(
@@ -170,8 +171,18 @@ def run(
     """
     recipe = Recipe(opening(model, tokenizer, options), Question(target, against), (), keep_texts, timeout)
     ours = Shard() if shard is None else Shard.parse(shard)
-    more = retry_failed, allow_other_versions, show_progress
-    settings = Settings(engine, jobs, address, gpus_per_worker, ours, part_size, fresh, *more)
+    settings = Settings(
+        engine=engine,
+        jobs=jobs,
+        address=address,
+        gpus_per_worker=gpus_per_worker,
+        shard=ours,
+        part_size=part_size,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        allow_other_versions=allow_other_versions,
+        show_progress=show_progress,
+    )
     begun = None if fresh else Folder(storage_of(output)).manifest()
     texts = open_source(
         source,

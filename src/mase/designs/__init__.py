@@ -52,3 +52,7 @@ __getattr__ = lazy_names(
         "Sample": "mase.regression.problem",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,6 +13,7 @@ from mase.errors import OptionError
 from mase.regression.covariance import Covariance
 from mase.regression.laws import Aim, Laws, Mixture
 from mase.regression.problem import Distribution, Sample
+from mase.scalars import check_integer
 
 __all__ = ["Focused", "by_rank"]
 
@@ -85,9 +86,7 @@ class Focused:
 
     def __post_init__(self) -> None:
         for name, least in (("rounds", 1), ("n_top", 1), ("chains", 1), ("n_draws", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise OptionError(f"{name} is {value!r}, expected an integer >= {least}")
+            check_integer(name, getattr(self, name), least)
         if not 0 < self.softness < np.inf:
             raise OptionError(f"softness is {self.softness}, expected a finite number > 0")
         for name in ("complement", "sparse"):

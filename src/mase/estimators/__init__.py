@@ -42,3 +42,7 @@ __getattr__ = lazy_names(
         "Solver": "mase.regression.estimator",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,6 +12,7 @@ from mase.lazy import require
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
+from mase.scalars import check_integer
 
 __all__ = ["BoostedTrees"]
 
@@ -53,10 +54,8 @@ class BoostedTrees:
     needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise OptionError(f"depth is {self.depth}, expected an integer >= 1")
-        if self.trees < 1:
-            raise OptionError(f"trees is {self.trees}, expected an integer >= 1")
+        check_integer("depth", self.depth, 1)
+        check_integer("trees", self.trees, 1)
         if not 0 < self.rate <= 1:
             raise OptionError(f"rate is {self.rate}, expected a number above 0, at most 1")
 

@@ -99,3 +99,7 @@ _OF_RESPONSES = ("FLOOR", "floored", "function_of", "predictions", "probabilitie
 __getattr__ = lazy_names(
     __name__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,3 +50,7 @@ __getattr__ = lazy_names(
         "masker": "mase.metrics.masking",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

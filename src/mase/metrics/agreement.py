@@ -9,6 +9,7 @@ from mase.arrays import Floats, as_floats
 from mase.errors import CapabilityError, OptionError, ShapeError
 from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import ranking
+from mase.scalars import check_integer
 
 __all__ = ["SeedAgreement", "jaccard", "spearman", "spearman_table", "top_overlap"]
 
@@ -122,8 +123,7 @@ def jaccard(first: Any, second: Any, k: int) -> float:
 
 
 def _tops(first: Any, second: Any, k: int) -> tuple[set[int], set[int]]:
-    if k < 1:
-        raise OptionError(f"k is {k}, expected an integer >= 1")
+    k = check_integer("k", k, 1)
     top_first, top_second = (set(ranking(scores)[:k].tolist()) for scores in _same_words(first, second))
     return top_first, top_second
 

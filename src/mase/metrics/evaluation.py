@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.budget import NSamples
 from mase.choices import Precision
+from mase.document import Input
 from mase.errors import MaseError, OptionError, ShapeError
 from mase.methods import Method, describe
 from mase.metrics.agreement import spearman_table
@@ -39,6 +40,9 @@ class Evaluation:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {', '.join(self.methods)} by {', '.join(dict(self.columns))} on {len(self)} texts>"
 
     def values(self, method: str) -> Floats:
         """Return the values `(n, m)` of one method; NaN for a text that it could not explain.
@@ -106,12 +110,9 @@ class Evaluation:
 
     def cost(self, method: str) -> dict[str, float]:
         """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations."""
-        results = [result for result in self._results(method) if result is not None]
-        names = ("n_queries", "n_gradients", "seconds")
-        return {
-            name: float(np.mean([getattr(result, name) for result in results])) if results else float("nan")
-            for name in names
-        }
+        costs = [(one.n_queries, one.n_gradients, one.seconds) for one in self._results(method) if one is not None]
+        means = np.mean(costs, axis=0).tolist() if costs else [float("nan")] * 3
+        return dict(zip(("n_queries", "n_gradients", "seconds"), means, strict=True))
 
     def to_dict(self, batches: Sequence[Sequence[int]] | None = None) -> dict[str, Any]:
         """Return the evaluation as plain JSON types, with the values of every text; schema ``mase.evaluation/1``."""
@@ -176,7 +177,7 @@ class Evaluation:
 
 def evaluate(
     model: Any,
-    texts: Iterable[str],
+    texts: Iterable[Input],
     methods: Sequence[str | Method] = ("mase", "random"),
     *,
     tokenizer: Any = None,
@@ -293,8 +294,7 @@ def _paired_share(first: Floats, second: Floats) -> Difference | None:
 
 
 def _described(metric: Metric) -> dict[str, Any]:
-    settings: dict[str, Any] = (
-        {entry.name: getattr(metric, entry.name) for entry in fields(metric)} if is_dataclass(metric) else {}
-    )
+    names: list[str] = [entry.name for entry in fields(metric)] if is_dataclass(metric) else []
+    settings = {name: getattr(metric, name) for name in names}
     plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
     return {"name": type(metric).__name__} | plain

@@ -18,6 +18,7 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.regression.designed import Regression
 from mase.regression.problem import Sample
 from mase.rng import generator, untouched
+from mase.scalars import check_integer
 
 __all__ = ["Infidelity", "infidelities"]
 
@@ -66,8 +67,7 @@ class Infidelity:
     def __post_init__(self) -> None:
         if self.sign not in (-1, 1):
             raise OptionError(f"sign is {self.sign!r}, expected -1 (x - Z, as in the definition) or 1 (x + Z)")
-        if self.n_samples < 2:
-            raise OptionError(f"n_samples is {self.n_samples}, expected an integer >= 2")
+        check_integer("n_samples", self.n_samples, 2)
 
     @property
     def columns(self) -> tuple[Column, ...]:

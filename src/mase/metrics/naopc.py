@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Floats
-from mase.errors import OptionError
 from mase.metrics.aopc import mean_drop
 from mase.metrics.protocol import Column, Instance
 from mase.metrics.search import best_order
+from mase.scalars import check_integer
 
 __all__ = ["NormalisedAopc"]
 
@@ -36,8 +36,7 @@ class NormalisedAopc:
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise OptionError(f"beam is {self.beam}, expected an integer >= 1")
+        check_integer("beam", self.beam, 1)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from mase.arrays import Bools, Ints
 from mase.attribution import ranking
 from mase.errors import OptionError, ShapeError
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 __all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
 
@@ -40,10 +40,7 @@ def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
     OptionError
         If one is not an integer >= 0.
     """
-    for k in ks:
-        if not is_integer(k) or k < 0:
-            raise OptionError(f"k is {k!r}, expected an integer >= 0: the number of words to mask")
-    return tuple(int(k) for k in ks)
+    return tuple(check_integer("k, the number of words to mask,", k, 0) for k in ks)
 
 
 def check_order(order: Ints) -> Ints:

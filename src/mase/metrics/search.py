@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.errors import OptionError
 from mase.metrics.masking import Masker
+from mase.scalars import check_integer
 
 __all__ = ["Goal", "Step", "best_order", "steps"]
 
@@ -46,8 +47,7 @@ def steps(masker: Masker, target: int, *, beam: int = 5, lowest: bool = True, go
     OptionError
         If `beam` is below 1, or the goal is unknown.
     """
-    if beam < 1:
-        raise OptionError(f"beam is {beam}, expected an integer >= 1")
+    beam = check_integer("beam", beam, 1)
     if goal not in ("area", "end"):
         raise OptionError(f"goal is {goal!r}, expected 'area' or 'end'")
     w = len(masker.words)
@@ -92,8 +92,8 @@ def best_order(
     OptionError
         If `beam` or `depth` is below 1, or the goal is unknown.
     """
-    if depth is not None and depth < 1:
-        raise OptionError(f"depth is {depth}, expected an integer >= 1")
+    if depth is not None:
+        check_integer("depth", depth, 1)
     *_, last = islice(steps(masker, target, beam=beam, lowest=lowest, goal=goal), depth)
     return np.concatenate([last.orders[0], np.flatnonzero(last.kept[0])])
 

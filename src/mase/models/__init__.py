@@ -90,3 +90,7 @@ __getattr__ = lazy_names(
         "export_onnx": [("onnxruntime", "onnx"), ("torch", "hf"), ("transformers", "hf")],
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,7 @@
 """Where a model came from. A model that was opened by a name is pickled as that name, and opened again elsewhere."""
 
 import os
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ class Reopened:
     """A base of the adapters of this library: a model with an `origin` is pickled as that, any other by its state."""
 
     origin: Origin | None = None
+
+    def __repr__(self) -> str:
+        labels = getattr(self, "labels", None)
+        told = "" if labels is None else f", labels={reprlib.repr(list(labels))}"
+        return f"<{type(self).__name__} {getattr(self, 'name', None)!r}{told}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         by_origin = None if self.origin is None else self.origin.reduced(self)

@@ -57,3 +57,7 @@ __getattr__ = lazy_names(
         "OutputFile": "mase.outputs.file",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,7 +3,7 @@
 from mase.errors import CapabilityError
 from mase.models.protocol import AttributionProbe, ExchangeProbe, GradientProbe, HalfProbe, Probe
 
-__all__ = ["differentiable", "exchanging", "halved", "with_rules"]
+__all__ = ["differentiable", "exchanging", "half_precision", "with_rules"]
 
 
 def differentiable(probe: Probe, method: str) -> GradientProbe:
@@ -49,7 +49,7 @@ def with_rules(probe: Probe, method: str) -> AttributionProbe:
     return probe
 
 
-def halved(probe: Probe) -> Probe | None:
+def half_precision(probe: Probe) -> Probe | None:
     """Return a probe in half precision; None where that would be slower.
 
     Raises

@@ -13,7 +13,7 @@ from mase.links import Contrast, floored, respond
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.models.protocol import Probe, SeededProbe
 from mase.regression.answers import Answers
-from mase.regression.capabilities import differentiable, exchanging, halved, with_rules
+from mase.regression.capabilities import differentiable, exchanging, half_precision, with_rules
 from mase.regression.consistency import UNCHECKED, Consistency, Repeats
 from mase.regression.cost import Cost
 from mase.regression.precision import AUTO, NO_INSTRUCTIONS, Precision, QueryOptions, too_noisy, trial_rows
@@ -250,7 +250,7 @@ class Oracle:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""
         if self.options.precision == "float32" or self.half is not None:
             return
-        half = halved(self.probe)
+        half = half_precision(self.probe)
         if half is None:
             self.half, self.full_because = False, NO_INSTRUCTIONS
             return

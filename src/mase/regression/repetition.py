@@ -1,8 +1,7 @@
 """Explain models that are not deterministic: evaluate rows again and include the noise in the standard errors."""
 
-from collections.abc import Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from mase.regression.consistency import Consistency, Repeats, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
-from mase.regression.stopping import Stopping
-from mase.regression.strategy import Solution, Strategy
+from mase.regression.strategy import Solution
 
-__all__ = ["Repeated"]
+__all__ = ["repeated"]
 
 # Bounds on the number of repetitions of an explanation without sampling error.
 _MIN_RUNS, _MAX_RUNS = 5, 10
@@ -23,9 +21,8 @@ _MIN_RUNS, _MAX_RUNS = 5, 10
 _MOST_ROUNDED = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A strategy that is run again, with a note, if the model's responses to one text differ.
+def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -> Solution:
+    """Return the solution of an oracle, solved again and with a note if the model's responses to one text differ.
 
     A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
@@ -33,54 +30,30 @@ class Repeated:
     at least five times. Its standard errors then describe the model's noise. A model that rounds is not asked again:
     its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
     """
-
-    strategy: Strategy
-
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether the strategy needs gradients."""
-        return self.strategy.needs_gradients
-
-    @property
-    def needs_reference(self) -> bool:
-        """Whether the strategy compares with the reference."""
-        return self.strategy.needs_reference
-
-    @property
-    def stops_early(self) -> bool:
-        """Whether the strategy supports a stopping rule."""
-        return self.strategy.stops_early
-
-    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return the solution of the strategy, with a note and the model's noise if its responses differ."""
-
-        def solve(oracle: Oracle) -> Solution:
-            return self.strategy.run(oracle, budget, deepcopy(rng), stopping)
-
-        consistency = Consistency()
-        checked = replace(oracle, consistency=consistency)
-        solution = solve(checked)
-        if not consistency.matters(solution.estimate):
-            return solution
-        probe = oracle.probe
-        if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
-            consistency.kind = "rounding"
-            if not solution.estimate.variances.any():
-                solution = _rounded(solution, _variance_of_rounding(checked, consistency))
-            return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
-        if consistency.kind == "batch-dependent":
-            alone = Consistency()
-            checked = replace(oracle.again(rows=1), consistency=alone)
-            solution = solve(checked)
-            if alone.matters(solution.estimate):  # The responses also differ one row at a time: it was noise.
-                consistency.kind = "not-deterministic"
-        if consistency.kind == "not-deterministic" and checked.n_reused:
-            checked = oracle.again(remember=False)
-            solution = solve(checked)
-        if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
-            n_runs = _n_runs(budget, checked.n_rows)
-            solution = _together([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
+    consistency = Consistency()
+    checked = replace(oracle, consistency=consistency)
+    solution = solve(checked)
+    if not consistency.matters(solution.estimate):
+        return solution
+    probe = oracle.probe
+    if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
+        consistency.kind = "rounding"
+        if not solution.estimate.variances.any():
+            solution = _rounded(solution, _variance_of_rounding(checked, consistency))
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+    if consistency.kind == "batch-dependent":
+        alone = Consistency()
+        checked = replace(oracle.again(rows=1), consistency=alone)
+        solution = solve(checked)
+        if alone.matters(solution.estimate):  # The responses also differ one row at a time: it was noise.
+            consistency.kind = "not-deterministic"
+    if consistency.kind == "not-deterministic" and checked.n_reused:
+        checked = oracle.again(remember=False)
+        solution = solve(checked)
+    if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
+        n_runs = _n_runs(budget, checked.n_rows)
+        solution = _mean_solution([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
+    return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
 
 
 def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
@@ -115,7 +88,7 @@ def _rounded(solution: Solution, variance: float) -> Solution:
     return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)
 
 
-def _together(runs: Sequence[Solution]) -> Solution:
+def _mean_solution(runs: Sequence[Solution]) -> Solution:
     """Return the mean of several solutions; each run evaluated the text again, too."""
     return replace(
         runs[-1],
@@ -123,7 +96,7 @@ def _together(runs: Sequence[Solution]) -> Solution:
         response=float(np.mean([run.response for run in runs])),
         exact=False,
         interactions=(),
-        others=tuple(_together(of_one) for of_one in zip(*(run.others for run in runs), strict=True)),
+        others=tuple(_mean_solution(of_one) for of_one in zip(*(run.others for run in runs), strict=True)),
     )
 
 

@@ -10,7 +10,7 @@ from mase.attribution import Note
 from mase.errors import OptionError
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem, Sample
-from mase.scalars import is_real
+from mase.scalars import check_integer, is_real
 
 __all__ = ["NEVER", "Stopping", "relative_error", "top_margin", "unsupported"]
 
@@ -44,10 +44,9 @@ class Stopping:
     def __post_init__(self) -> None:
         if self.tolerance is not None and not (is_real(self.tolerance) and 0 < self.tolerance < np.inf):
             raise OptionError(f"tolerance is {self.tolerance!r}, expected a number > 0, for example 0.1")
-        top = self.stable_top
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
-            raise OptionError(f"stable_top is {top!r}, expected an integer >= 1")
-        if not (isinstance(self.confidence, int | float) and 0.5 <= self.confidence < 1):
+        if self.stable_top is not None:
+            check_integer("stable_top", self.stable_top, 1)
+        if not (is_real(self.confidence) and 0.5 <= self.confidence < 1):
             raise OptionError(f"confidence is {self.confidence!r}, expected a number from 0.5 to below 1")
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,57 +12,44 @@ from mase.regression.oracle import Oracle
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution, Strategy
 
-__all__ = ["Together"]
+__all__ = ["together"]
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """A strategy that is run for one class, the leading one, and then solved for the classes `others`.
+def together(
+    strategy: Strategy,
+    others: Sequence[int],
+    oracle: Oracle,
+    budget: int,
+    rng: np.random.Generator,
+    stopping: Stopping,
+) -> Solution:
+    """Run a strategy for the class of the oracle, the leading one, and then solve for the classes `others`.
 
     A regression without gradients is solved again: the class scores of its rows are turned into the responses of
     another class, to which the same estimator is fitted. Any other strategy is run again, and so is an adaptive one
     that has asked all rows there are. What was asked before costs nothing; if more is asked, as by a procedure that
     chooses its rows, a note says so.
+
+    What an adaptive strategy draws begins with the same random numbers for each class.
     """
-
-    strategy: Strategy
-    others: Sequence[int]
-
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether the strategy needs gradients."""
-        return self.strategy.needs_gradients
-
-    @property
-    def needs_reference(self) -> bool:
-        """Whether the strategy compares with the reference."""
-        return self.strategy.needs_reference
-
-    @property
-    def stops_early(self) -> bool:
-        """Whether the strategy supports a stopping rule."""
-        return self.strategy.stops_early
-
-    def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return the solution for the class of the oracle, with those for the others."""
-        draws = deepcopy(rng)
-        first = self.strategy.run(oracle, budget, rng, stopping)
-        if not self.others:
-            return first
-        n_asked, n_floored, others = oracle.cost.n_queries, oracle.cost.n_floored, []
-        for target in self.others:
-            other = replace(oracle, target=target, n_rows=0, solved=None)
-            oracle.cost.n_floored = 0  # which rows are floored depends on the class
-            if isinstance(self.strategy, Regression) and first.answered is not None and not first.exact:
-                others.append(self.strategy.solved_again(first.answered, other, stopping))
-            else:
-                others.append(self.strategy.run(other, budget, deepcopy(draws), stopping))
-        oracle.cost.n_floored = n_floored
-        found = replace(first, cost=replace(oracle.cost), others=tuple(others))
-        if oracle.cost.n_queries > n_asked:
-            return found.noted(_note(oracle.method))
-        adapts = not stopping.never or (isinstance(self.strategy, Regression) and self.strategy.design.rounds > 1)
-        return replace(found, leads=adapts and first.answered is not None and not first.exact)
+    draws = deepcopy(rng)
+    first = strategy.run(oracle, budget, rng, stopping)
+    if not others:
+        return first
+    n_asked, n_floored, further = oracle.cost.n_queries, oracle.cost.n_floored, []
+    for target in others:
+        other = replace(oracle, target=target, n_rows=0, solved=None)
+        oracle.cost.n_floored = 0  # which rows are floored depends on the class
+        if isinstance(strategy, Regression) and first.answered is not None and not first.exact:
+            further.append(strategy.solved_again(first.answered, other, stopping))
+        else:
+            further.append(strategy.run(other, budget, deepcopy(draws), stopping))
+    oracle.cost.n_floored = n_floored
+    found = replace(first, cost=replace(oracle.cost), others=tuple(further))
+    if oracle.cost.n_queries > n_asked:
+        return found.noted(_note(oracle.method))
+    adapts = not stopping.never or (isinstance(strategy, Regression) and strategy.design.rounds > 1)
+    return replace(found, leads=adapts and first.answered is not None and not first.exact)
 
 
 def _note(method: str) -> Note:

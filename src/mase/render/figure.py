@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mase.attribution import Attribution
-from mase.errors import MissingDependencyError, OptionError
+from mase.errors import MissingDependencyError
 from mase.render.cells import shortened
 from mase.render.facts import measured, stated
 from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
 from mase.render.pieces import inline, isolated, labelled
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +38,7 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     MissingDependencyError
         If matplotlib is not installed.
     """
-    if not is_integer(k) or k < 1:
-        raise OptionError(f"k is {k!r}, expected an integer >= 1")
+    k = check_integer("k", k, 1)
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

@@ -31,3 +31,7 @@ __getattr__ = lazy_names(
         "Space": "mase.spaces.protocol",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

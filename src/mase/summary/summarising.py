@@ -5,8 +5,7 @@ from typing import Any
 
 from mase.corpus.database import database
 from mase.corpus.opened import Run, open_run
-from mase.errors import OptionError
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 from mase.summary.batches import batches
 from mase.summary.counts import confusion, failures, notes, overview, predictions, quality
 from mase.summary.effects import Example
@@ -56,11 +55,8 @@ def summarise(
     MissingDependencyError
         If DuckDB or PyArrow is not installed.
     """
-    for name, value, least in (("min_texts", min_texts, 2), ("top", top, 1)):
-        if not is_integer(value) or value < least:
-            raise OptionError(f"{name} is {value!r}, expected an integer >= {least}")
-    min_texts, top = int(min_texts), int(top)
-    opened = run if isinstance(run, Run) else open_run(run)
+    min_texts, top = check_integer("min_texts", min_texts, 2), check_integer("top", top, 1)
+    opened = open_run(run)
     check_columns(opened, label_column=label_column, group_column=group_column)
     with database() as tables:
         compared = load(tables, opened, label_column, group_column, min_texts)

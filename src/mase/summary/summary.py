@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mase.lazy import require
-from mase.registry import unknown
+from mase.corpus.frames import frame
 from mase.summary.effects import Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
 
@@ -113,8 +112,4 @@ class Summary:
         MissingDependencyError
             If pandas is not installed.
         """
-        tables = self.tables
-        if table not in tables:
-            raise unknown("table", table, list(tables))
-        require("pandas", "data")
-        return tables[table].to_pandas()
+        return frame(self.tables, table)

@@ -48,3 +48,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__, dict.fromkeys(("SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"), "mase.testing.modules")
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -51,8 +51,9 @@ def masked(found: Attribution, windows: Sequence[MaskedWindow], n_rows: int) -> 
     probe = _WindowsProbe(windows, [window.overlapping(units) for window in windows], len(units))
     reading = _PooledReading([window.predictions for window in windows], found.method["pooling"], first.target)
     columns = [np.array([index]) for index in range(len(units))]
-    fixed = (first.labels, first.target, first.link)
-    return MaskedPredictions(probe, columns, *fixed, Answers(), n_rows, other_reading=reading)
+    return MaskedPredictions(
+        probe, columns, first.labels, first.target, first.link, Answers(), n_rows, other_reading=reading
+    )
 
 
 def with_evidence(found: Attribution, windows: Sequence[MaskedWindow], k: int) -> Attribution:

@@ -42,6 +42,8 @@ def test_a_run_and_itself_are_equal(runs):
     assert reasons.rank_correlation == pytest.approx(1)
     assert found.shifts.shifted == 0
     assert f"{len(TEXTS)} texts compared" in repr(found)
+    assert found.to_frame("reasons")["top_overlap"].tolist() == [1.0] * len(TEXTS)
+    assert mase.compare(*map(mase.open_run, [runs["first"]] * 2)).to_dict() == found.to_dict()
 
 
 def test_agreement_is_that_of_the_metrics(runs):

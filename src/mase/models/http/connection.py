@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from mase.errors import OptionError
+from mase.scalars import check_integer
 
 __all__ = ["Connection", "ConnectionOptions"]
 
@@ -73,8 +74,7 @@ class Connection:
             ("concurrency", self.concurrency, 1),
             ("max_response_bytes", self.max_response_bytes, 1),
         ):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise OptionError(f"{name} is {value!r:.60}, expected an integer >= {least}")
+            check_integer(name, value, least)
         if not isinstance(self.headers_env, Mapping | None) or not all(map(_is_name, self._variables.items())):
             raise OptionError(
                 "token_env or headers_env does not name environment variables, expected token_env='MY_TOKEN' or "

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mase.errors import OptionError, ServiceError
+from mase.errors import ServiceError
 from mase.models.callable import Callable, Kind
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
 from mase.models.rewriting import Content
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 
 __all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
 
@@ -161,6 +161,4 @@ def check_batch_size(batch_size: Any) -> int:
     OptionError
         If it is not an integer >= 1.
     """
-    if not is_integer(batch_size) or batch_size < 1:
-        raise OptionError(f"batch_size is {batch_size!r:.60}, expected an integer >= 1")
-    return int(batch_size)
+    return check_integer("batch_size", batch_size, 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.document import Document, Input
-from mase.errors import InvalidTextError, OptionError
+from mase.errors import InvalidTextError
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
 from mase.models.language.prompt_probe import having_read
@@ -16,7 +16,7 @@ from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import word_tokens
-from mase.scalars import is_integer
+from mase.scalars import check_integer
 from mase.several import check_texts
 from mase.text import Tokens
 
@@ -131,9 +131,7 @@ def check_max_new_tokens(n: int) -> int:
     OptionError
         If it is no integer >= 1.
     """
-    if not is_integer(n) or n < 1:
-        raise OptionError(f"max_new_tokens is {n!r:.60}, expected an integer >= 1")
-    return int(n)
+    return check_integer("max_new_tokens", n, 1)
 
 
 def _given(document: Document) -> str | None:
