@@ -158,13 +158,14 @@ def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
     OptionError
         If there is no text.
     """
-    hits, other_hits = _paired(_booleans(first, "first"), _booleans(second, "second"))
+    hits, other_hits = _booleans(first, "first"), _booleans(second, "second")
+    p_value = mcnemar(hits, other_hits)
     n, a, b = len(hits), int(hits.sum()), int(other_hits.sum())
     (low_1, high_1), (low_2, high_2) = wilson(a, n, level), wilson(b, n, level)
     p, q, phi = a / n, b / n, _phi(hits, other_hits)
     below = (p - low_1) ** 2 - 2 * phi * (p - low_1) * (high_2 - q) + (high_2 - q) ** 2
     above = (high_1 - p) ** 2 - 2 * phi * (high_1 - p) * (q - low_2) + (q - low_2) ** 2
-    return Difference(p - q, p - q - sqrt(max(below, 0)), p - q + sqrt(max(above, 0)), n, mcnemar(hits, other_hits))
+    return Difference(p - q, p - q - sqrt(max(below, 0)), p - q + sqrt(max(above, 0)), n, p_value)
 
 
 def mcnemar(first: Bools, second: Bools) -> float:
@@ -172,12 +173,18 @@ def mcnemar(first: Bools, second: Bools) -> float:
 
     Under the null hypothesis, each of the texts on which the two disagree is a win of either with probability 1/2.
 
+    Raises
+    ------
+    ShapeError
+        If they are not booleans, or differ in length.
+
     Examples
     --------
     >>> first = np.array([True] * 9 + [False] * 3)
     >>> mcnemar(first, np.array([False] * 9 + [True] * 1 + [False] * 2))
     0.021484375
     """
+    first, second = _paired(_booleans(first, "first"), _booleans(second, "second"))
     wins, losses = int((first & ~second).sum()), int((second & ~first).sum())
     if wins + losses == 0:
         return 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from mase.errors import ShapeError
 from mase.metrics.intervals import mcnemar
 from mase.metrics.permutation import permutation_p_values
 
@@ -26,13 +27,52 @@ def test_few_texts_are_the_exact_test_of_scipy():
     assert permutation_p_values(table) == pytest.approx(found.pvalue, abs=1e-12)
 
 
-def test_many_texts_are_near_the_t_test_and_have_a_seed():
-    table = np.random.default_rng(2).normal([0.0, 0.1, 0.2], 1, size=(150, 3))
-    found = permutation_p_values(table)
-    assert found == pytest.approx(scipy.stats.ttest_1samp(table, 0).pvalue, abs=0.015)
-    assert (found == permutation_p_values(table)).all()
-    assert (found != permutation_p_values(table, seed=1)).any()
-    assert permutation_p_values(table + 5).tolist() == [1e-4] * 3  # never 0: the observed pattern counts as one more
+def every_sum(column):
+    """Return the size of the sum of each pattern of signs."""
+    sums = np.zeros(1)
+    for value in column:
+        sums = np.concatenate([sums + value, sums - value])
+    return np.abs(sums)
+
+
+@pytest.mark.parametrize("n", [14, 20])
+def test_multiples_of_a_number_are_counted_and_texts_without_a_difference_have_no_part(n):
+    differences = np.random.default_rng(n).integers(-5, 9, size=n) / 15
+    expected = (every_sum(differences) >= abs(differences.sum()) - 1e-9).mean()
+    padded = np.concatenate([differences, np.zeros(500)])[:, None]
+    assert permutation_p_values(padded) == pytest.approx(expected, rel=1e-9)
+    same_way = np.concatenate([np.full(9, -1 / 15), np.zeros(51)])[:, None]
+    assert permutation_p_values(same_way).tolist() == [2 / 2**9]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 2.0])
+def test_other_differences_are_near_the_share_of_all_patterns_and_do_not_depend_on_chance(shift):
+    differences = np.random.default_rng(4).normal(shift, 1, size=18)
+    expected = (every_sum(differences) >= abs(differences.sum()) - 1e-9).mean()
+    (found,) = permutation_p_values(differences[:, None])
+    assert found == pytest.approx(expected, rel=0.1)
+    assert found == permutation_p_values(differences[:, None], seed=1)
+
+
+def test_patterns_count_where_the_approximation_is_wrong():
+    """One difference outweighs all others, so that half of the sums are far from 0 on either side."""
+    differences = np.concatenate([[1.0], np.random.default_rng(5).normal(0, 1e-4, size=20)])
+    expected = (every_sum(differences) >= abs(differences.sum()) - 1e-12).mean()
+    assert permutation_p_values(differences[:, None]) == pytest.approx(expected, abs=0.03)
+
+
+def test_many_texts_are_near_the_t_test_however_small_the_p_value():
+    table = np.random.default_rng(2).normal([0.0, 0.1, 0.2, 0.5], 1, size=(150, 4))
+    assert permutation_p_values(table) == pytest.approx(scipy.stats.ttest_1samp(table, 0).pvalue, abs=0.01)
+    far = permutation_p_values(table + 5)
+    assert (far > 0).all()
+    assert (far < 1e-40).all()
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0, 3.0], [[np.inf], [1.0]]])
+def test_other_shapes_and_infinite_values_are_refused(wrong):
+    with pytest.raises(ShapeError, match="expected finite numbers for n texts and m columns"):
+        permutation_p_values(wrong)
 
 
 def test_of_shares_it_is_mcnemars_exact_test():

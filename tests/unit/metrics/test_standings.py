@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mase.metrics.intervals import paired_means, paired_share, summaries_of_means, summary_of_share
+from mase.metrics.permutation import permutation_p_values
 from mase.metrics.standings import Standing, standings
 
 
@@ -33,9 +34,10 @@ def test_the_best_and_what_is_not_shown_to_be_worse():
 
 
 def test_p_values_are_adjusted_for_all_pairs_by_holm():
-    """Three pairs: the two with `bad` have 1e-4 each, the smallest possible, and are multiplied by 3 and by 2."""
-    result = found(VALUES)
-    assert result["bad"].p_value == pytest.approx(3e-4)
+    """Three pairs, of which the two with `bad` are the most certain: the p-values are multiplied by 3 and by 2."""
+    result, gaps = found(VALUES), np.stack([VALUES["bad"] - VALUES[name] for name in ("good", "near")], axis=1)
+    with_best, other = permutation_p_values(gaps).tolist()
+    assert result["bad"].p_value == pytest.approx(with_best * 3 if with_best < other else max(with_best * 2, other * 3))
     assert result["good"].p_value is None
     assert result["near"].p_value > 0.05
 
@@ -78,3 +80,10 @@ def test_equal_methods_are_seldom_called_worse():
         gaps = {(f"{i}", f"{j}"): paired_share(hits[i], hits[j]) for i, j in combinations(range(10), 2)}
         n_wrong += any(one.mark == "" for one in standings(summaries, gaps, "higher").values())
     assert n_wrong <= 8
+
+
+@pytest.mark.parametrize("n_methods", [3, 40])
+def test_however_many_methods_there_are_a_clear_difference_is_shown(n_methods):
+    noise = np.random.default_rng(0).normal(size=(100, n_methods)) / 10
+    values = {f"m{index}": column + 5 * (index == 0) for index, column in enumerate(noise.T)}
+    assert [name for name, mark in marks(values).items() if mark] == ["m0"]
