@@ -8,22 +8,22 @@ from typing import Any
 import torch
 from torch import nn
 
-from mase.models.devices import device_of
 from mase.models.locks import alone
+from mase.rng import untouched
 
 __all__ = ["borrowed"]
 
 
 @contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
-    """Run `module` in eval mode; then restore every submodule's mode and torch's global random state.
+    """Run `module` in eval mode; then restore every submodule's mode and the global random states.
 
     The gradients of parameters never change, because only derivatives with respect to coordinates are computed. The
     block uses `no_grad` and not inference mode: a module that caches tensors on itself could not be trained any more
     with inference tensors. The module is locked for this thread, so that two explanations do not mix their hooks and
     modes.
     """
-    with alone(module), _as_found(module), torch.set_grad_enabled(gradients), _uncompiled():
+    with alone(module), untouched(), _evaluating(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield
 
 
@@ -34,19 +34,19 @@ def _uncompiled() -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def _as_found(module: nn.Module) -> Iterator[None]:
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Set every submodule to eval mode, and afterwards to its own mode, by its own method `train` if it has one."""
     modes = [(part, part.training) for part in module.modules()]
-    device = device_of(module)
-    state = torch.get_rng_state()
-    device_state = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+    own = [part for part, training in modes if training and type(part).train is not nn.Module.train]
     try:
+        for part in own:
+            part.train(False)
         for part, training in modes:
             if training:
                 part.training = False
         yield
     finally:
+        for part in own:
+            part.train(True)
         for part, training in modes:
             part.training = training
-        torch.set_rng_state(state)
-        if device_state is not None:
-            torch.cuda.set_rng_state(device_state, device)

@@ -18,6 +18,7 @@ from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 from mase.errors import DataError, MaseError
 from mase.models.code import check_complete, check_no_code, check_no_detours, refused
 from mase.models.document import is_folder, is_taken, read_json
+from mase.models.locks import alone
 from mase.models.meter import metered
 from mase.models.sizes import check_numbers
 from mase.models.tokenizer_file import STEPS, check_pipeline, check_tokenizer_config, check_tokenizer_files
@@ -180,16 +181,17 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
 def whole_text(tokenizer: Any) -> Iterator[None]:
     """Disable the padding and truncation of a saved tokenizer in the block, and restore them afterwards."""
     backend = tokenizer.backend_tokenizer
-    truncation, padding = backend.truncation, backend.padding
-    backend.no_truncation()
-    backend.no_padding()
-    try:
-        yield
-    finally:
-        if truncation is not None:
-            backend.enable_truncation(**truncation)
-        if padding is not None:
-            backend.enable_padding(**padding)
+    with alone(tokenizer):  # several models may share it
+        truncation, padding = backend.truncation, backend.padding
+        backend.no_truncation()
+        backend.no_padding()
+        try:
+            yield
+        finally:
+            if truncation is not None:
+                backend.enable_truncation(**truncation)
+            if padding is not None:
+                backend.enable_padding(**padding)
 
 
 @contextmanager

@@ -37,7 +37,8 @@ class Reading:
     """Where one run of a layer has the t tokens of a text: token i is at position `offset` + i of `length`.
 
     The other positions are the module's own, such as padding or the start token of a decoder, and are equal in all
-    rows. A token beyond the last position is not read. With `time_first` the output is `(length, b, d)`.
+    rows; all of them are if `offset` is `length`. A token beyond the last position is not read. With `time_first` the
+    output is `(length, b, d)`.
     """
 
     layer: str
@@ -122,7 +123,7 @@ def readings(
         )
     if len(runs) == 1 and _is_output(runs[0].output, ids.shape):
         return runs[0].output, (Reading(runs[0].layer, ids.shape[1]),)
-    found = [_reading(run, ids) for run in runs]
+    found = [_reading(run, ids) or _own(run, ids) for run in runs]
     if len(runs) == 1 and found[0] is None:
         raise CapabilityError(
             f"layer {layer!r} returned {_described(runs[0].output, ids.shape)}, expected a tensor "
@@ -160,6 +161,18 @@ def _reading(run: Run, ids: torch.Tensor) -> Reading | None:
         own = [seen[:, :offset], seen[:, offset + n_tokens :]]
         if torch.equal(read, ids[:, : read.shape[1]]) and all(torch.equal(one, one[:1].expand_as(one)) for one in own):
             return Reading(run.layer, length, offset, time_first)
+    return None
+
+
+def _own(run: Run, ids: torch.Tensor) -> Reading | None:
+    """Return the reading of a run that has none of the tokens but something of the module's own, such as their types.
+
+    It is equal in all rows.
+    """
+    for given in run.ids:
+        equal = len(given) == len(ids) and torch.equal(given, given[:1].expand_as(given))
+        if equal and _is_output(run.output, given.shape):
+            return Reading(run.layer, given.shape[1], given.shape[1])
     return None
 
 

@@ -1,5 +1,6 @@
 """From a text or a pair of texts to tokens, by a fast tokenizer of transformers."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +92,11 @@ class Tokenizer:
         return [1, 0] if names == PAIR[::-1] else list(range(len(names)))
 
     def _types(self, types: Sequence[int] | None) -> Sequence[int] | None:
-        """Return the token types of the tokenizer; None if all are 0, which is what a model assumes without them."""
-        if not types or not any(types):
+        """Return the token types of the tokenizer; None if it gives none, or only 0 for a model that reads none.
+
+        To some models, as to GPT-2, the type 0 is not the same as no type.
+        """
+        if not types or not (self.typed or any(types)):
             return None
         if not self.typed:
             raise CapabilityError(
@@ -117,13 +121,19 @@ class Tokenizer:
 
 
 def check_fast(tokenizer: Any) -> None:
-    """Check that a tokenizer gives character spans.
+    """Check that a tokenizer is a fast one of transformers, which gives character spans.
 
     Raises
     ------
     CapabilityError
-        If it does not.
+        If it is none.
     """
+    tokenizers = sys.modules.get("tokenizers")
+    if tokenizers is not None and isinstance(tokenizer, tokenizers.Tokenizer):
+        raise CapabilityError(
+            "the tokenizer is a tokenizers.Tokenizer, which does not name its special tokens, expected a fast "
+            "tokenizer of transformers; wrap it, as in transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)"
+        )
     if not getattr(tokenizer, "is_fast", False):
         raise CapabilityError(
             f"tokenizer {type(tokenizer).__name__} gives no character spans, expected a fast tokenizer"

@@ -12,8 +12,9 @@ from mase.errors import ModelError
 from mase.links import Contrast, Output
 from mase.models.devices import multiplies_bfloat16
 from mase.models.engine import Engine, as_float64
-from mase.models.outputs import Scores
+from mase.models.outputs import Scores, check_numbers
 from mase.models.protocol import Binding
+from mase.models.self_check import check_layer
 from mase.models.torch_links import response
 from mase.rng import row_noise
 from mase.spaces.protocol import Noise
@@ -168,12 +169,20 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     """Return the probe of one text, perturbed at the engine's layer.
 
     `reference_id` is the token whose embedding, at each position, is the reference. None is the zero vector.
+
+    Raises
+    ------
+    CapabilityError
+        If the words cannot be perturbed at the layer, or the module reads them elsewhere too.
     """
     tokens, p = binding.tokens, binding.n_coordinates
     ids = engine.ids(tokens.ids, 1)
+    check_numbers(ids)
     spread = torch.as_tensor(
         np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
     )
+    is_read = binding.space.reference == "pad"  # a vector that is read, where the module itself may mask its id
+    check_layer(engine, ids, spread < p, None if is_read else reference_id)
     inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
     captured, raw, engine, n_setup = _captured(engine, inputs)
     both = _at_least_float32(captured)

@@ -87,3 +87,21 @@ def test_random_states_of_numpy_and_python_are_restored():
     before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
     explain(Wrapped(wrap))
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+
+
+def test_a_module_that_overrides_train_is_told_of_both_modes():
+    """Some switch a mode of their own there, as a fused layer does."""
+
+    class Switched(Wrapped):
+        own = True
+
+        def train(self, mode=True):
+            self.own = mode
+            return super().train(mode)
+
+    module = Switched(lambda logits: logits + 5.0 * module.own * torch.tensor([1.0, 0.0])).eval()
+    model = TorchModule(module, tokenize=whitespace_ids, unk_id=1, labels=["no", "yes"])
+    expected = model.predict([TEXT])
+    module.train()
+    assert np.array_equal(model.predict([TEXT]), expected)
+    assert (module.own, module.training, module.inner.training) == (True, True, True)

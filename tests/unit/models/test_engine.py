@@ -72,7 +72,7 @@ def test_rows_that_tell_batch_from_time_are_counted(text, n_rows, small_lstm):
     """The text, the mask token in all places and, where these are as many as the tokens, the text again."""
     seen = []
     model = TorchModule(small_lstm, tokenize=whitespace_ids, labels=["no", "yes"], mask_id=2)
-    model.predict([text])
+    mase.Explainer(model, method="occlusion")("the first text is checked")
     with small_lstm.words.register_forward_pre_hook(lambda _module, args: seen.append(len(args[0]))):
         found = mase.Explainer(model, method="occlusion")(text)
     assert seen[0] == n_rows

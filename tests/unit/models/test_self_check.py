@@ -1,0 +1,147 @@
+"""Tests of `mase.models.self_check`: modules whose words are not where they seem to be."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.unit.models.tiny import PLAIN, SIZES, classifier, word_tokenizer
+from torch import nn
+
+import mase
+from mase.errors import CapabilityError
+from mase.models import HuggingFace, TorchModule
+from mase.testing import whitespace_ids
+
+TEXT = "the film is superb and warm but dull"
+UNKNOWN, START = 1, 2
+
+
+class Classifier(nn.Module):
+    """Reads the ids as a subclass says."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.words = nn.Embedding(500, 8)
+        self.other = nn.Embedding(7, 8)
+        self.bag = nn.EmbeddingBag(500, 2, mode="sum")
+        self.lstm = nn.LSTM(8, 8, batch_first=True)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, ids):
+        return self.read(self.words(ids))
+
+    def read(self, vectors):
+        return 3 * self.head(self.lstm(vectors)[0].mean(dim=1))
+
+
+class Backwards(Classifier):
+    def forward(self, ids):
+        return super().forward(ids.flip(1))
+
+
+class Shifted(Classifier):
+    def forward(self, ids):
+        return super().forward(torch.cat([torch.full_like(ids[:, :1], START), ids[:, :-1]], dim=1))
+
+
+class WithBag(Classifier):
+    def forward(self, ids):
+        return super().forward(ids) + self.bag(ids)
+
+
+class WithHash(Classifier):
+    def forward(self, ids):
+        return self.read(self.words(ids) + self.other(ids % 7))
+
+
+class Counting(Classifier):
+    """Scales all vectors by the share of known words, as ESM does."""
+
+    def __init__(self):
+        super().__init__()
+        table = self.words
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = table
+
+            def forward(self, ids):
+                return self.table(ids) * (ids != UNKNOWN).float().mean(dim=1)[:, None, None]
+
+        self.words = Block()
+
+
+class Noisy(Classifier):
+    """Draws random numbers while it is evaluated, more of them the more rows its embedding has."""
+
+    def forward(self, ids):
+        return self.read(nn.functional.dropout(self.words(ids), 0.5, training=True))
+
+
+def explained(module, **options):
+    model = TorchModule(module, tokenize=whitespace_ids, labels=["no", "yes"], embedding="words", **options)
+    return mase.Explainer(model, n_samples=64)(TEXT)
+
+
+@pytest.mark.parametrize("reference", [{"unk_id": UNKNOWN}, {"pad_id": 0}, {}])
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (Backwards, "in another order"),
+        (Shifted, "in another order"),
+        (WithBag, "reads the tokens elsewhere"),
+        (WithHash, "reads the tokens elsewhere"),
+    ],
+)
+def test_modules_that_read_words_elsewhere_are_refused(module, said, reference):
+    with pytest.raises(CapabilityError, match=said):
+        explained(module(), **reference)
+
+
+def test_a_layer_that_looks_at_other_tokens_is_refused():
+    with pytest.raises(CapabilityError, match="do not belong to the tokens one by one"):
+        explained(Counting(), unk_id=UNKNOWN)
+
+
+@pytest.mark.parametrize("module", [Classifier, Noisy])
+def test_others_are_explained_and_checked_once(module):
+    calls, built = [], module()
+    built.lstm.register_forward_hook(lambda *_: calls.append(1))
+    first = explained(built, unk_id=UNKNOWN)
+    n_first = len(calls)
+    second = explained(built, unk_id=UNKNOWN)
+    assert np.array_equal(first.scores, second.scores)
+    assert first.fit.n_queries == second.fit.n_queries
+    assert len(calls) - n_first < n_first or module is Noisy
+
+
+def test_esm_that_counts_its_masks_is_refused_with_the_mask_alone():
+    config = transformers.EsmConfig(
+        **SIZES | PLAIN, max_position_embeddings=64, mask_token_id=4, token_dropout=True, num_labels=2
+    )
+    model = HuggingFace(classifier(config), word_tokenizer())
+    with pytest.raises(CapabilityError, match="use another layer or reference"):
+        mase.Explainer(model, n_samples=32)("w0 w1 w2 w3")
+    found = mase.Explainer(model, n_samples=32, reference="unk")("w0 w1 w2 w3")
+    without = found.words[1]
+    asked = mase.Explainer(model, n_samples=32, reference="unk").predict_without(found, [1])
+    expected = model.predict([f"w0 {'[UNK]' if without == 'w1' else without} w2 w3"])[0]
+    assert asked.target_probability == pytest.approx(expected[found.prediction.index], abs=1e-5)
+
+
+def test_token_types_of_zero_are_not_none():
+    """GPT-2 adds the vector of the type, which is in the table of words."""
+    config = transformers.GPT2Config(
+        vocab_size=15, n_embd=16, n_layer=1, n_head=2, n_positions=64, pad_token_id=0, num_labels=2
+    )
+    module, tokenizer = classifier(config), word_tokenizer(("$A", "$A $B:1"))
+    model = HuggingFace(module, tokenizer)
+    encoded = tokenizer("w0 w1 w2 w3", return_tensors="pt")
+    assert "token_type_ids" in encoded
+    with torch.no_grad():
+        expected = module(**encoded).logits.softmax(dim=-1)[0].numpy()
+    assert model.predict(["w0 w1 w2 w3"])[0] == pytest.approx(expected, abs=1e-6)
+    found = mase.Explainer(model, n_samples=32)("w0 w1 w2 w3")
+    assert list(found.prediction.probabilities.values()) == pytest.approx(expected, abs=1e-6)
