@@ -55,20 +55,27 @@ class Mean:
         half = stdtrit(self.freedom, (1 + LEVEL) / 2) * np.sqrt(self.squared_error)
         return self.value - half, self.value + half
 
-    def p_values(self) -> Floats:
-        """Return the two-sided p-values `(m,)` of the hypothesis that a mean is 0; 1 without a standard error."""
+    def p_values(self, sign: int = 0) -> Floats:
+        """Return the p-values `(m,)` of the hypothesis that a mean is 0; 1 without a standard error.
+
+        They are two-sided, or with the `sign` 1 (or -1) those against means above (below) 0 alone.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(self.value) / np.sqrt(self.squared_error)
-        p = 2 * stdtr(self.freedom, -np.where(np.isnan(t), 0.0, t))
-        return np.asarray(np.where(np.isnan(p), 1.0, p), dtype=np.float64)
+            t = self.value / np.sqrt(self.squared_error)
+        known = ~np.isnan(t)
+        tail = stdtr(self.freedom, -np.where(known, sign * t if sign else np.abs(t), 0.0))
+        return np.asarray(np.where(known & ~np.isnan(tail), tail if sign else 2 * tail, 1.0), dtype=np.float64)
 
 
-def passing(*means: Mean) -> Floats:
+def passing(*means: Mean, sign: int = 0) -> Floats:
     """Return p-values `(m,)` of the hypothesis that not all of these means differ from 0 in the same direction.
 
     It is the largest of their p-values (the intersection-union test: R. L. Berger, Technometrics 1982), and 1 if their
-    signs differ.
+    signs differ. With the `sign` 1 (or -1), that direction is up (or down), whichever the means have: a list of one
+    direction has its false discovery rate only if all tests were of that direction.
     """
+    if sign:
+        return np.asarray(np.max([mean.p_values(sign) for mean in means], axis=0))
     signs = np.sign([mean.value for mean in means])
     agree = np.all(signs == signs[0], axis=0)
     return np.where(agree, np.max([mean.p_values() for mean in means], axis=0), 1.0)

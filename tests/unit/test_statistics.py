@@ -64,6 +64,27 @@ def test_all_means_must_pass_in_the_same_direction(samples):
     assert passing(up, down)[0] == 1
 
 
+@pytest.mark.parametrize(("sign", "alternative"), [(1, "greater"), (-1, "less")])
+def test_in_a_given_direction_the_tests_have_one_side(samples, sign, alternative):
+    expected = [stats.ttest_1samp(x, 0, alternative=alternative).pvalue for x in samples]
+    np.testing.assert_allclose(mean_of(*samples).p_values(sign), expected, rtol=1e-9)
+    both = passing(mean_of(*samples), mean_of(*reversed(samples)), sign=sign)
+    np.testing.assert_allclose(both, np.maximum(expected, expected[::-1]), rtol=1e-9)
+    assert mean_of(np.ones(1)).p_values(sign).tolist() == [1.0]
+
+
+def test_a_list_of_one_direction_has_few_false_rows_whatever_the_other_one_has():
+    """A hundred words have lower means, and a thousand have none: no list of higher means should have a row."""
+    rng, lists = np.random.default_rng(0), 60
+    shift = np.concatenate([np.full(100, -2.0), np.zeros(1000)])
+    found = 0
+    for _ in range(lists):
+        values = rng.normal(shift, 1, (100, 1100))
+        mean = Mean.of(np.full(1100, 100.0), values.sum(axis=0), (values**2).sum(axis=0))
+        found += bool((q_values(passing(mean, sign=1)) <= 0.01).any())
+    assert found <= 3
+
+
 def test_q_values_are_those_of_scipy():
     p = np.random.default_rng(2).random(50) ** 3
     np.testing.assert_allclose(q_values(p), stats.false_discovery_control(p))

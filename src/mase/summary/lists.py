@@ -1,7 +1,7 @@
 """From the totals of words and phrases to the lists of a summary: tests, q-values, and the largest effects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ def push_list(database: Database, contrast: str, sign: int, min_texts: int, top:
     difference, relative = (
         _mean(totals, name, "in_", "texts") - _mean(totals, name, "out_", "texts") for name in ("push", "relative_push")
     )
-    tested = _Tested.of(passing(difference, relative)).where(sign * difference.value > 0)
+    tested = _Tested.of(passing(difference, relative, sign=sign))
     listed = tested.largest(difference.value, totals["list"], top)
     columns = _compared(totals, difference) | tested.columns
     columns |= {"share": totals["in_n"] / totals["in_texts"], "share_others": totals["out_n"] / totals["out_texts"]}
@@ -174,9 +174,6 @@ class _Tested:
     def of(cls, p: Floats) -> "_Tested":
         q = q_values(p)
         return cls(p, q, q <= FALSE_DISCOVERY_RATE)
-
-    def where(self, allowed: Bools) -> "_Tested":
-        return replace(self, found=self.found & allowed)
 
     @property
     def columns(self) -> Columns:
