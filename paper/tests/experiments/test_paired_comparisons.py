@@ -41,5 +41,8 @@ def test_a_setting_that_changes_no_ranking_does_not_count_twice(records):
     found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
     assert "Of 36 comparisons (target x operator x k x other explainer)" in before.page
     assert "Of 54 comparisons (target x operator x k x other explainer)" in found.page
-    assert len(found.data["duels"]) == 72
+    duels = found.data["duels"]
+    assert (len(duels), sum(not duel["is_repeat"] for duel in duels)) == (72, 54)
+    ahead = sum(duel["low"] > 0 and not duel["is_repeat"] for duel in duels)
+    assert f"`mase` is ahead in {ahead}, behind in" in found.page
     assert "| `integrated-gradients+reference=pad` | **1.000**<br>" in found.page

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from paper.tests.experiments.samples import HEADER, bits, write
 
-from mase.errors import DataError
+from mase.errors import DataError, UnknownNameError
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import EXPERIMENTS
+from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.publish import earlier_versions, publish
 
@@ -53,6 +54,12 @@ def test_a_report_without_records_is_an_error(tmp_path):
     with pytest.raises(DataError, match="records has no records of table1 with these targets and methods"):
         publish(EXPERIMENTS["table1"], Scope(), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_method_is_named(tmp_path, records):
+    scope = Scope(targets=("lstm-imdb",), configurations=(parse("mase"), parse("lyme")), n_texts=40)
+    with pytest.raises(UnknownNameError, match="unknown method 'lyme'; did you mean 'lime'"):
+        publish(EXPERIMENTS["faithfulness"], scope, records.parent)
 
 
 def test_records_of_a_design_with_other_settings_are_named_with_their_version():

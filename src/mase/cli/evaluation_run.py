@@ -11,7 +11,7 @@ import numpy as np
 from mase.cli.group import complain, tell
 from mase.cli.inputs import ColumnOptions
 from mase.cli.streams import aside
-from mase.datasets.labelled import LabelledText, class_index, read_labelled
+from mase.datasets.labelled import LabelledText, class_index, read_labelled, spellings
 from mase.document import Document
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.metrics.alignment import check_model
@@ -94,7 +94,10 @@ class Source:
         UnknownNameError
             If the label is not one of the classes.
         """
-        return None if row.label is None else class_index(self.renamed.get(row.label, row.label), classes)
+        if row.label is None:
+            return None
+        renamed = (self.renamed[label] for label in spellings(row.label) if label in self.renamed)
+        return class_index(next(renamed, row.label), classes)
 
     def check(self, evaluator: Evaluator) -> None:
         """Check for errors that concern every text, before any work is done.
@@ -222,12 +225,13 @@ def _take(
         if row.error is not None:
             raise row.error
         target = source.target(row, evaluator.model.labels)
-        correct = target is not None and int(evaluator.model.predict([row.text])[0].argmax()) == target
+        unscored = evaluator.unscored(row.text)
+        correct = target is not None and target == unscored.masker.prediction
         tally.n_labelled += target is not None
         tally.n_correct += correct
         if only_correct and not correct:
             return
-        judged = evaluator(row.text, source.attributions(row, failed), on_error=failed)
+        judged = evaluator.evaluated(unscored, source.attributions(row, failed), on_error=failed)
     except MaseError as error:
         if isinstance(error, _OF_THE_MODEL) and not tally.judged:
             raise

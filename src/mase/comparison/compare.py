@@ -9,7 +9,7 @@ from mase.comparison.shifts import compare_words
 from mase.corpus.database import database
 from mase.corpus.opened import Run, open_run
 from mase.errors import DataError, OptionError
-from mase.scalars import check_integer
+from mase.scalars import check_integer, is_real
 
 __all__ = ["compare"]
 
@@ -48,7 +48,7 @@ def compare(
         If a run cannot be read, an id is not unique, or the texts differ or failed in one run only and `common_only` is
         not set.
     OptionError
-        If `min_texts` is below 2, or `rate` is not between 0 and 1.
+        If `min_texts` is below 2, `rate` is not between 0 and 1, or `first` or `second` is neither a run nor a path.
     MissingDependencyError
         If DuckDB is not installed.
 
@@ -58,8 +58,8 @@ def compare(
     the scores are compared, and neither the sizes of single scores nor the means of words.
     """
     min_texts = check_integer("min_texts", min_texts, 2)
-    if not 0 < rate < 1:
-        raise OptionError(f"rate is {rate!r}, expected a number between 0 and 1, for example 0.05")
+    if not is_real(rate) or not 0 < rate < 1:
+        raise OptionError(f"rate is {rate!r:.60}, expected a number between 0 and 1, for example 0.05")
     one, other = open_run(first), open_run(second)
     with database() as connection:
         texts = match(connection, one, other)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 from mase.comparison.comparison import Comparison
 from mase.errors import DataError, OptionError
+from mase.scalars import is_real
 
 __all__ = ["Thresholds"]
 
@@ -28,7 +29,7 @@ class Thresholds:
     Raises
     ------
     OptionError
-        If a limit is not from 0 to 1.
+        If a limit is not a number from 0 to 1.
     """
 
     max_flipped: float | None = None
@@ -38,8 +39,8 @@ class Thresholds:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if value is not None and not 0 <= value <= 1:
-                raise OptionError(f"{limit.name}={str(value)!r} is not a share, expected a number from 0 to 1")
+            if value is not None and not (is_real(value) and 0 <= value <= 1):
+                raise OptionError(f"{limit.name}={str(value)!r:.60} is not a share, expected a number from 0 to 1")
 
     def exceeded(self, comparison: Comparison) -> tuple[str, ...]:
         """Return one sentence for each limit that a comparison exceeds.

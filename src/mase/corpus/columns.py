@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from mase.attribution import Attribution, Field, Note, Response
+from mase.attribution import Attribution, Field, Note, Response, Verdict
 from mase.attribution.response import EFFECTS, error_of
 from mase.attribution.rows import cited_units
 from mase.corpus.source import Item
@@ -46,6 +46,8 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("against", pa.string()),
         ("split_half", pa.float64()),
         ("response_notes", pa.list_(_NOTE)),
+        ("r2_held_out", pa.float64()),
+        ("reliable", pa.bool_()),
     ],
     "units": [
         *_KEY,
@@ -129,7 +131,8 @@ class Rows:
         )
         sources = cited_units(found)
         for response in found.responses:
-            self._add_response(item, response, _notes(note for note in found.notes if note.response == response.name))
+            own = _notes(note for note in found.notes if note.response == response.name)
+            self._add_response(item, response, own, found.of(response.name).verdict)
             self._add_units(item, found, response, sources.get(response.name))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
@@ -152,7 +155,7 @@ class Rows:
         shown = _document(document) if self._documents and document else None
         self._append("texts", id=item.id, row=item.row, document=shown, **kept, **values)
 
-    def _add_response(self, item: Item, response: Response, notes: list[dict[str, Any]]) -> None:
+    def _add_response(self, item: Item, response: Response, notes: list[dict[str, Any]], verdict: Verdict) -> None:
         self._append(
             "responses",
             id=item.id,
@@ -166,6 +169,8 @@ class Rows:
             against=response.against,
             split_half=response.split_half,
             response_notes=notes,
+            r2_held_out=response.r2_held_out,
+            reliable=verdict.reliable,
         )
 
     def _add_units(self, item: Item, found: Attribution, response: Response, sources: set[int] | None) -> None:

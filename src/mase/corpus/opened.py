@@ -12,7 +12,7 @@ from mase.corpus.manifest import Manifest
 from mase.corpus.part_rows import check_rows
 from mase.corpus.plan import Plan
 from mase.corpus.storage import storage_of
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 
 __all__ = ["Run", "open_run"]
 
@@ -146,11 +146,15 @@ def open_run(path: str | os.PathLike[str] | Run) -> Run:
     ------
     DataError
         If it is not the folder of a run.
+    OptionError
+        If it is neither a run nor a path.
     MissingDependencyError
         If a package for the scheme of the URI is not installed.
     """
     if isinstance(path, Run):
         return path
+    if not isinstance(path, str | os.PathLike):
+        raise OptionError(f"run is of type {type(path).__name__}, expected a Run, or the path or URI of its folder")
     folder = Folder(storage_of(path))
     manifest = folder.manifest()
     if manifest is None:

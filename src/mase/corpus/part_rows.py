@@ -62,7 +62,8 @@ def _texts(rows: pa.Table) -> Iterator[str]:
 
 def _responses(rows: pa.Table) -> Iterator[str]:
     yield from _ranges(rows, {"value": (-np.inf, np.inf), "intercept": (-np.inf, np.inf)})
-    yield from _ranges(rows, {"r2": (-np.inf, 1 + 1e-9), "split_half": (-1 - 1e-9, 1 + 1e-9)}, optional=True)
+    yield from _ranges(rows, dict.fromkeys(("r2", "r2_held_out"), (-np.inf, 1 + 1e-9)), optional=True)
+    yield from _ranges(rows, {"split_half": (-1 - 1e-9, 1 + 1e-9)}, optional=True)
     for name in ("response", "link"):
         if rows.column(name).null_count:
             yield f"has a row without {name!r}, expected a name"

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,18 @@ from mase.registry import unknown
 from mase.tables import Fields
 
 _LONGEST_INDEX = 10  # digits of a class index at most
+# Regular expression of the end of a whole number that was written as a decimal. Pandas does that to a column of
+# integers in which one is missing.
+DECIMALS = r"\.0+$"
 
-__all__ = ["Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled"]
+__all__ = ["DECIMALS", "Labelled", "LabelledText", "class_index", "iter_labelled", "read_labelled", "spellings"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """One row of a table: its number (from 1, without the heading), its text or document, and its label or None.
+    """One row of a table: its number (from 1, without the heading), its text or document, and its label.
 
+    The label is None if there is none: the cell is empty or null, or the row lacks the column.
     `error` is set if the row has no text or cannot be read. Then `text` is empty.
     """
 
@@ -180,11 +185,11 @@ class _Columns:
         label = None if self.label is None else row.get(self.label)
         if isinstance(text, MaseError):
             return LabelledText(number, "", None, text)
-        return LabelledText(number, text, string_of(label))
+        return LabelledText(number, text, string_of(label) or None)
 
 
 def class_index(label: str, classes: Sequence[str]) -> int:
-    """Return the index of the class that a label names, by its name or its index.
+    """Return the index of the class that a label names, by its name or its index, in any of its `spellings`.
 
     Raises
     ------
@@ -193,11 +198,23 @@ def class_index(label: str, classes: Sequence[str]) -> int:
 
     Examples
     --------
-    >>> class_index("pos", ("neg", "pos")), class_index("0", ("neg", "pos"))
-    (1, 0)
+    >>> class_index("pos", ("neg", "pos")), class_index("0", ("neg", "pos")), class_index("1.0", ("neg", "pos"))
+    (1, 0, 1)
     """
-    if label in classes:
-        return list(classes).index(label)
-    if label.isdecimal() and len(label) < _LONGEST_INDEX and int(label) < len(classes):
-        return int(label)
+    for name in spellings(label):
+        if name in classes:
+            return list(classes).index(name)
+        if name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(classes):
+            return int(name)
     raise unknown("label", label, list(classes))
+
+
+def spellings(label: str) -> tuple[str, ...]:
+    """Return a label as it is, and as a whole number if it was written as a decimal.
+
+    Examples
+    --------
+    >>> spellings("1.0"), spellings("pos")
+    (('1.0', '1'), ('pos',))
+    """
+    return tuple(dict.fromkeys((label, re.sub(DECIMALS, "", label))))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.arrays import Floats, as_floats
-from mase.errors import CapabilityError, OptionError, ShapeError
+from mase.errors import CapabilityError, ShapeError
 from mase.metrics.protocol import Column, Instance
 from mase.metrics.ranking import ranking
 from mase.scalars import check_integer
@@ -18,14 +18,15 @@ __all__ = ["SeedAgreement", "jaccard", "spearman", "spearman_table", "top_overla
 class SeedAgreement:
     """Agreement of the scores with those of other seeds: Spearman correlation and Jaccard index of the top k words.
 
-    Both are means over the other seeds. Higher is better. Costs one more explanation per seed.
+    Both are means over the other seeds. Higher is better. Costs one more explanation per seed. A text of at most k
+    words has no Jaccard index (NaN): all of its words are top words, in any order.
 
     Parameters
     ----------
     n_seeds
         Number of other seeds: `seed` + 1, `seed` + 2, and so on.
     k
-        Number of top words to compare, capped by the number of words.
+        Number of top words to compare.
     """
 
     n_seeds: int = 2
@@ -33,8 +34,8 @@ class SeedAgreement:
     needs_rescore: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.n_seeds < 1 or self.k < 1:
-            raise OptionError(f"n_seeds is {self.n_seeds} and k {self.k}, expected integers >= 1")
+        check_integer("n_seeds", self.n_seeds, 1)
+        check_integer("k", self.k, 1)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -42,20 +43,21 @@ class SeedAgreement:
         return Column("spearman", "higher"), Column(f"jaccard k={self.k}", "higher")
 
     def evaluate(self, instance: Instance) -> Floats:
-        """Return the mean Spearman correlation and Jaccard index `(2,)`."""
+        """Return the mean Spearman correlation and Jaccard index `(2,)`; NaN for one that does not exist."""
         if instance.rescore is None:
             raise CapabilityError(
                 "seed-agreement has to explain the text again, which it cannot for given attributions; leave it out"
             )
         others = [instance.rescore(instance.model, instance.seed + 1 + index) for index in range(self.n_seeds)]
         agreements = [[spearman(instance.scores, other), jaccard(instance.scores, other, self.k)] for other in others]
-        return np.asarray(np.mean(agreements, axis=0))
+        correlation, overlap = np.mean(agreements, axis=0)
+        return np.array([correlation, overlap if len(instance.scores) > self.k else np.nan])
 
 
 def spearman(first: Any, second: Any) -> float:
     """Return Spearman's rank correlation of scores `(w,)` and `(w,)`; NaN if either is constant.
 
-    Ties get their average rank.
+    Ties get their average rank. Scores are tied that differ by rounding, as in `ranking`.
 
     Raises
     ------
@@ -138,6 +140,9 @@ def _same_words(first: Any, second: Any) -> tuple[Floats, Floats]:
 
 
 def _ranks(scores: Floats) -> Floats:
-    """Return ranks `(w,)`; ties get their average rank."""
-    _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[group])
+    """Return descending ranks `(w,)` from 0; ties get their average rank.
+
+    That is the mean of their ranks if ties are by position, and if they are by position from the end.
+    """
+    forwards, backwards = np.argsort(ranking(scores)), np.argsort(ranking(scores[::-1]))[::-1]
+    return np.asarray((forwards + backwards) / 2)

@@ -1,18 +1,18 @@
-"""Read files of attributions that were made earlier, or by another tool."""
+"""Attributions that were made earlier, or by another tool: those of a call, and files of them."""
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from typing import Any
 
 from mase.attribution import Attribution
 from mase.document import Document, Input
-from mase.errors import DataError
+from mase.errors import DataError, OptionError, ShapeError
 from mase.files import read_bytes
 from mase.io.json import ERROR_SCHEMA, SCHEMA, from_dict
 
-__all__ = ["GivenAttributions", "read_attributions"]
+__all__ = ["GivenAttributions", "per_text", "read_attributions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,38 @@ class GivenAttributions:
         if not 1 <= row <= len(self.in_order):
             raise DataError(f"{self.path!r} has {len(self.in_order)} attributions, expected one for row {row} too")
         return self.in_order[row - 1]
+
+
+def per_text(attributions: Mapping[str, Iterable[Any]], n_texts: int) -> list[dict[str, Any]]:
+    """Return for each of `n_texts` texts its attributions by name, from the attributions of all texts by name.
+
+    Raises
+    ------
+    OptionError
+        If there are no names, or one does not have several attributions in order.
+    ShapeError
+        If the number of attributions is not the number of texts.
+    """
+    if not isinstance(attributions, Mapping):
+        raise OptionError(
+            f"attributions is of type {type(attributions).__name__}, expected a mapping from a name to a list with one "
+            "attribution per text, as in {'mine': [...]}"
+        )
+    lists = {name: _listed(name, entries) for name, entries in attributions.items()}
+    for name, entries in lists.items():
+        if len(entries) != n_texts:
+            raise ShapeError(f"{name!r} has {len(entries)} attributions for {n_texts} texts, expected one per text")
+    return [{name: entries[number] for name, entries in lists.items()} for number in range(n_texts)]
+
+
+def _listed(name: str, entries: Any) -> list[Any]:
+    """Return attributions as a list. A `shap.Explanation` of several texts has a length and no iterator."""
+    if isinstance(entries, str | bytes | Mapping | Set) or not isinstance(entries, Iterable | Sized):
+        raise OptionError(
+            f"the attributions of {name!r} are of type {type(entries).__name__}, expected a list with one per text"
+        )
+    indexed: Any = entries
+    return list(entries) if isinstance(entries, Iterable) else [indexed[number] for number in range(len(indexed))]
 
 
 def read_attributions(path: str | os.PathLike[str]) -> GivenAttributions:

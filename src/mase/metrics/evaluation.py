@@ -1,7 +1,7 @@
 """Evaluate methods on many texts: means with intervals, differences between methods, agreement."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -10,15 +10,17 @@ import numpy as np
 from mase.arrays import Bools, Floats
 from mase.budget import NSamples
 from mase.choices import Precision
-from mase.document import Input
-from mase.errors import MaseError, OptionError, ShapeError
-from mase.methods import Method, describe
+from mase.document import Input, Scalar
+from mase.errors import MaseError, OptionError
+from mase.methods import Method
 from mase.metrics.agreement import spearman_table
+from mase.metrics.attributions import per_text
 from mase.metrics.evaluator import EvaluatedText, Evaluator, MethodResult
-from mase.metrics.intervals import Difference, Summary, paired_means, paired_share, summaries_of_means, summary_of_share
+from mase.metrics.intervals import Difference, Summary, paired_means, summaries_of_means
 from mase.metrics.operators import Operator
-from mase.metrics.plain import finite_number, summary_values, text_values
+from mase.metrics.plain import finite_number, metric_values, summary_values, text_values
 from mase.metrics.protocol import Column, Metric
+from mase.metrics.shares import check_batches, known_paired_share, known_share
 from mase.provenance import installed
 from mase.registry import unknown
 from mase.several import check_texts
@@ -69,6 +71,13 @@ class Evaluation:
             Name of the method.
         batches
             Indices of the texts of each batch, for the standard deviation over batches.
+
+        Raises
+        ------
+        UnknownNameError
+            If the method was not evaluated.
+        OptionError
+            If the batches are not lists of indices of texts.
         """
         return self._summaries((method,), batches)[method]
 
@@ -149,11 +158,12 @@ class Evaluation:
     def _summaries(
         self, methods: Sequence[str], batches: Sequence[Sequence[int]] | None
     ) -> dict[str, tuple[Summary | None, ...]]:
+        check_batches(batches, len(self))
         tables = {method: self.values(method) for method in methods}
         means = iter(summaries_of_means(self._means(tables.values()), batches))
         return {
             method: tuple(
-                _share(column, batches) if share else next(means)
+                known_share(column, batches) if share else next(means)
                 for column, share in zip(table.T, self._shares, strict=True)
             )
             for method, table in tables.items()
@@ -164,7 +174,7 @@ class Evaluation:
         means = iter(paired_means(self._means(tables[first] - tables[second] for first, second in pairs)))
         return {
             (first, second): tuple(
-                _paired_share(values, other_values) if share else next(means)
+                known_paired_share(values, other_values) if share else next(means)
                 for values, other_values, share in zip(tables[first].T, tables[second].T, self._shares, strict=True)
             )
             for first, second in pairs
@@ -181,19 +191,21 @@ def evaluate(
     methods: Sequence[str | Method] = ("mase", "random"),
     *,
     tokenizer: Any = None,
-    metrics: Sequence[str] | Mapping[str, Metric] = ("delta-accuracy",),
-    attributions: Mapping[str, Sequence[Any]] | None = None,
+    metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = ("delta-accuracy",),
+    attributions: Mapping[str, Iterable[Any]] | None = None,
     operator: Operator = "auto",
     n_samples: NSamples | None = None,
     seed: int = 0,
     precision: Precision = "float32",
     units: Units = DEFAULT,
+    fixed: Collection[str] = (),
+    background: Mapping[str, Scalar] | None = None,
 ) -> Evaluation:
     """Evaluate how faithful methods, and given attributions, are to a model on some texts.
 
     Parameters
     ----------
-    model, tokenizer, methods, metrics, operator, n_samples, seed, precision, units
+    model, tokenizer, methods, metrics, operator, n_samples, seed, precision, units, fixed, background
         As for `mase.metrics.evaluator.Evaluator`.
     texts
         The texts. Delta Accuracy is defined for texts that the model classifies correctly, so pass only those.
@@ -221,12 +233,8 @@ def evaluate(
     >>> [round(summary.mean, 2) for summary in evaluation.summaries("mine")]
     [1.0, 1.0, 1.0, 1.0]
     """
-    all_texts, given = list(check_texts(texts, tuples=True)), dict(attributions or {})
-    wrong = next((name for name, entries in given.items() if len(entries) != len(all_texts)), None)
-    if wrong is not None:
-        raise ShapeError(
-            f"{wrong!r} has {len(given[wrong])} attributions for {len(all_texts)} texts, expected one per text"
-        )
+    all_texts = list(check_texts(texts, tuples=True))
+    given = per_text({} if attributions is None else attributions, len(all_texts))
     evaluator = Evaluator(
         model,
         tokenizer,
@@ -237,11 +245,13 @@ def evaluate(
         seed=seed,
         precision=precision,
         units=units,
+        fixed=fixed,
+        background=background,
     )
     evaluated = []
-    for number, text in enumerate(all_texts):
+    for number, (text, attribution) in enumerate(zip(all_texts, given, strict=True)):
         try:
-            evaluated.append(evaluator(text, {name: entries[number] for name, entries in given.items()}))
+            evaluated.append(evaluator(text, attribution))
         except MaseError as error:
             error.add_note(f"at text number {number}, counted from 0")
             raise
@@ -260,7 +270,7 @@ def collect(
     """
     if not evaluated:
         raise OptionError("no text was evaluated, expected at least one")
-    model = evaluator.model
+    model, documents = evaluator.model, {"fixed": list(evaluator.fixed), "background": evaluator.background}
     provenance = {
         **(conditions or {}),
         "model": {"name": model.name, "sha256": model.sha256},
@@ -268,33 +278,9 @@ def collect(
         "seed": evaluator.seed,
         "precision": evaluator.precision,
         "units": evaluator.splitter.name,
+        **{name: value for name, value in documents.items() if value},
         "settings": evaluator.described,
-        "metrics": {name: _described(metric) for name, metric in evaluator.metrics.items()},
+        "metrics": {name: metric_values(metric) for name, metric in evaluator.metrics.items()},
         "versions": dict(installed()),
     }
     return Evaluation(tuple(evaluated), evaluator.columns, tuple(evaluated[0].by_method), provenance)
-
-
-def _share(values: Floats, batches: Sequence[Sequence[int]] | None) -> Summary | None:
-    """Return the share of ones among the values `(n,)`; NaN is left out, also from the batches."""
-    known = ~np.isnan(values)
-    if not known.any():
-        return None
-    new_index = np.cumsum(known) - 1
-    kept = None if batches is None else [new_index[[index for index in batch if known[index]]] for batch in batches]
-    return summary_of_share(
-        values[known] == 1, None if kept is None else [batch.tolist() for batch in kept if len(batch)]
-    )
-
-
-def _paired_share(first: Floats, second: Floats) -> Difference | None:
-    """Return the difference of the shares of ones, over the texts for which both have a value `(n,)`."""
-    known = ~np.isnan(first - second)
-    return paired_share(first[known] == 1, second[known] == 1) if known.any() else None
-
-
-def _described(metric: Metric) -> dict[str, Any]:
-    names: list[str] = [entry.name for entry in fields(metric)] if is_dataclass(metric) else []
-    settings = {name: getattr(metric, name) for name in names}
-    plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
-    return {"name": type(metric).__name__} | plain

@@ -1,6 +1,6 @@
 """Evaluate methods, and given attributions, on one text after the other for one model."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,17 +11,18 @@ from mase.arrays import Floats
 from mase.attribution import Attribution
 from mase.budget import NSamples
 from mase.choices import Precision
-from mase.document import Document, Input
+from mase.document import Document, Input, Scalar
 from mase.errors import CapabilityError, MaseError, OptionError
 from mase.explainer import Explainer
-from mase.methods import Method, describe
-from mase.metrics import METRICS
+from mase.methods import Method, describe, resolve
 from mase.metrics.alignment import align
 from mase.metrics.masking import masker, with_cache
 from mase.metrics.operators import Operator, check_operator
-from mase.metrics.protocol import Column, Instance, Metric, Rescore, TopWords
+from mase.metrics.protocol import Column, Instance, Metric, Rescore
+from mase.metrics.selection import check_several, named_metrics
 from mase.models import adapt
 from mase.models.protocol import Model
+from mase.options import names_of, values_of
 from mase.regression.precision import QueryOptions
 from mase.rng import stream_key
 from mase.units import DEFAULT, Units, splitter
@@ -69,7 +70,7 @@ class Evaluator:
     methods
         Names in `mase.METHODS`, or `Method` values.
     metrics
-        Names in `METRICS`, or metrics by the names that they get in the results.
+        Names in `METRICS`, or metrics; or a mapping of these by the names that they get in the results.
     operator
         How metrics mask words; see `mase.metrics.masking.masker`.
     n_samples
@@ -78,15 +79,17 @@ class Evaluator:
         Seed of the methods and of what metrics draw.
     precision
         Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
-    units
-        The units that are explained and masked, as for `mase.Explainer`.
+    units, fixed, background
+        The units that are explained and masked, the fields that are not, and what replaces numbers and categories, as
+        for `mase.Explainer`.
 
     Raises
     ------
     UnknownNameError
         If there is no such method, metric, operator or unit.
     OptionError
-        If the precision is unknown, two methods have one name, or methods or metrics are a single one.
+        If the precision is unknown, two methods or two metrics have one name, or methods or metrics are a single one or
+        something else.
     CapabilityError
         If a method needs what the model does not have.
     """
@@ -97,22 +100,25 @@ class Evaluator:
         tokenizer: Any = None,
         *,
         methods: Sequence[str | Method] = ("mase",),
-        metrics: Sequence[str] | Mapping[str, Metric] = ("delta-accuracy",),
+        metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = ("delta-accuracy",),
         operator: Operator = "auto",
         n_samples: NSamples | None = None,
         seed: int = 0,
         precision: Precision = "float32",
         units: Units = DEFAULT,
+        fixed: Collection[str] = (),
+        background: Mapping[str, Scalar] | None = None,
     ) -> None:
         check_operator(operator)
         stream_key(seed, "")
         QueryOptions(precision=precision)
         self.model: Model = adapt(model, tokenizer)
-        _check_several("methods", methods, "mase")
-        self.metrics = dict(metrics) if isinstance(metrics, Mapping) else named_metrics(metrics)
+        check_several("methods", methods, "mase")
+        self.metrics = named_metrics(metrics)
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
         self.splitter = splitter(units)
-        names = [method if isinstance(method, str) else method.name for method in methods]
+        self.fixed, self.background = names_of(fixed), values_of(background)
+        names = [resolve(method).name for method in methods]
         if len(set(names)) < len(names):
             raise OptionError(
                 f"methods {names} are not unique, expected one name each; rename one with replace(method, name=...)"
@@ -151,10 +157,32 @@ class Evaluator:
             If the text cannot be masked. Without `on_error` also if a method cannot explain the text, or if an
             attribution does not fit it.
         """
-        document, given = Document.of(text), attributions or {}
-        self.check_names(given)
+        return self.evaluated(self.unscored(text), attributions, on_error=on_error)
+
+    def unscored(self, text: Input) -> Instance:
+        """Return one text with the class that the model predicts for it, and without scores; see `evaluated`.
+
+        Raises
+        ------
+        MaseError
+            If the text cannot be masked.
+        """
+        document = Document.of(text, fixed=self.fixed, background=self.background)
         bound = with_cache(masker(self.model, document, self.operator, self.splitter))
-        unscored = Instance(self.model, document, bound.target, bound, np.empty(0), self.seed)
+        return Instance(self.model, document, bound.target, bound, np.empty(0), self.seed)
+
+    def evaluated(
+        self, unscored: Instance, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
+    ) -> EvaluatedText:
+        """Return the results of one text, of which the model has already been asked; otherwise like a call.
+
+        Raises
+        ------
+        MaseError
+            As for a call.
+        """
+        given = attributions or {}
+        self.check_names(given)
         runs: dict[str, Callable[[], MethodResult]] = {
             **{name: partial(self._explained, explainer, unscored) for name, explainer in self.explainers.items()},
             **{name: partial(self._aligned, attribution, unscored) for name, attribution in given.items()},
@@ -168,7 +196,7 @@ class Evaluator:
                     raise
                 on_error(name, error)
                 results[name] = None
-        return EvaluatedText(document.text, bound.target, float(bound.text_probabilities[bound.target]), results)
+        return EvaluatedText(unscored.document.text, unscored.target, unscored.text_probability, results)
 
     def _explained(self, explainer: Explainer, unscored: Instance) -> MethodResult:
         attribution = explainer(unscored.document, target=self.model.labels[unscored.target])
@@ -222,36 +250,3 @@ class Evaluator:
                 f"metric {needing[0]!r} has to explain the text again, which it cannot for given attributions; "
                 "leave the metric out"
             )
-
-
-def _check_several(option: str, given: object, example: str) -> None:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        example = given if isinstance(given, str) else example
-        raise OptionError(f"{option} is {given!r:.80}, expected a list, as in [{example!r}]")
-
-
-def named_metrics(names: Sequence[str], ks: Sequence[int] | None = None) -> dict[str, Metric]:
-    """Return metrics by name, with their default settings.
-
-    Parameters
-    ----------
-    names
-        Names in `METRICS`.
-    ks
-        Numbers of masked words, for the metrics that have such a setting; None keeps their defaults.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such metric.
-    OptionError
-        If a k is not an integer >= 0, or `names` is a single name.
-    """
-    _check_several("metrics", names, "delta-accuracy")
-    return {name: _with_ks(METRICS.build(name), ks) for name in names}
-
-
-def _with_ks(metric: Metric, ks: Sequence[int] | None) -> Metric:
-    if ks is None or not isinstance(metric, TopWords):
-        return metric
-    return replace(metric, ks=tuple(ks))  # type: ignore[type-var]

@@ -6,7 +6,7 @@ from typing import ClassVar
 from mase.arrays import Floats
 from mase.metrics.curves import target_probabilities
 from mase.metrics.protocol import Column, Instance
-from mase.metrics.ranking import share_counts, without_top
+from mase.metrics.ranking import check_shares, share_counts, without_top
 from mase.metrics.rationales import LOG_ODDS_SHARE, log_change
 
 __all__ = ["LogOdds"]
@@ -30,7 +30,7 @@ class LogOdds:
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        share_counts(1, (self.share,))
+        check_shares((self.share,))
 
     @property
     def columns(self) -> tuple[Column, ...]:

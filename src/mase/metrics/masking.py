@@ -55,6 +55,11 @@ class Masker:
         """Index of the most probable class of the unmasked text."""
         return int(np.argmax(self.text_probabilities))
 
+    @property
+    def prediction(self) -> int | None:
+        """Index of the class that the model predicts for the unmasked text: the target, or None if it is `flipped`."""
+        return None if self.flipped(self.text_probabilities[None, :], self.target)[0] else self.target
+
     def flipped(self, probabilities: Floats, target: int) -> Bools:
         """Return whether class probabilities `(n, k)` no longer predict `target` `(n,)`.
 

@@ -10,6 +10,7 @@ from mase.errors import CapabilityError, OptionError
 from mase.metrics.perturbed_model import Nearby
 from mase.metrics.protocol import Column, Instance
 from mase.rng import generator
+from mase.scalars import check_integer, is_real
 
 __all__ = ["MaxSensitivity"]
 
@@ -37,11 +38,9 @@ class MaxSensitivity:
     needs_rescore: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.radius < 1 or self.n_draws < 1:
-            raise OptionError(
-                f"radius is {self.radius} and n_draws {self.n_draws}, expected a radius between 0 and 1 and an integer "
-                ">= 1"
-            )
+        if not is_real(self.radius) or not 0 < self.radius < 1:
+            raise OptionError(f"radius is {self.radius!r:.60}, expected a number between 0 and 1")
+        check_integer("n_draws", self.n_draws, 1)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -1,14 +1,24 @@
 """Parts of an evaluation as plain JSON types."""
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from math import isnan
 from typing import Any
 
+from mase.methods import Method, describe
 from mase.metrics.evaluator import EvaluatedText
 from mase.metrics.intervals import Difference, Summary
+from mase.metrics.protocol import Metric
 
-__all__ = ["finite_number", "summary_values", "text_values"]
+__all__ = ["finite_number", "metric_values", "summary_values", "text_values"]
+
+
+def metric_values(metric: Metric) -> dict[str, Any]:
+    """Return the class and the settings of a metric."""
+    names: list[str] = [entry.name for entry in fields(metric)] if is_dataclass(metric) else []
+    settings = {name: getattr(metric, name) for name in names}
+    plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
+    return {"name": type(metric).__name__} | plain
 
 
 def text_values(evaluated: EvaluatedText, n_columns: int) -> dict[str, Any]:

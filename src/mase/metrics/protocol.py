@@ -96,6 +96,7 @@ class Instance:
         return float(self.masker.text_probabilities[self.target])
 
 
+@runtime_checkable
 class Metric(Protocol):
     """A metric. Its fields are its settings, and it returns one number per column for a text.
 

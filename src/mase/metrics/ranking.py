@@ -7,9 +7,9 @@ import numpy as np
 from mase.arrays import Bools, Ints
 from mase.attribution import ranking
 from mase.errors import OptionError, ShapeError
-from mase.scalars import check_integer
+from mase.scalars import check_integer, is_real
 
-__all__ = ["check_ks", "check_order", "ranking", "share_counts", "without_top"]
+__all__ = ["check_ks", "check_order", "check_shares", "ranking", "share_counts", "without_top"]
 
 
 def without_top(order: Ints, ks: Sequence[int]) -> Bools:
@@ -38,8 +38,9 @@ def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
     Raises
     ------
     OptionError
-        If one is not an integer >= 0.
+        If it is not a sequence, or one is not an integer >= 0.
     """
+    _check_sequence("ks", ks, (1, 5, 10))
     return tuple(check_integer("k, the number of words to mask,", k, 0) for k in ks)
 
 
@@ -59,21 +60,40 @@ def check_order(order: Ints) -> Ints:
     return indices
 
 
+def check_shares(shares: Sequence[float]) -> None:
+    """Check that there are shares, each above 0 and up to 1.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or one is something else.
+    """
+    _check_sequence("shares", shares, (0.1, 0.2))
+    if not len(shares):
+        raise OptionError(f"shares is {shares!r}, expected at least one number above 0 and up to 1")
+    for share in shares:
+        if not is_real(share) or not 0 < share <= 1:
+            raise OptionError(f"share is {share!r:.60}, expected a number above 0 and up to 1")
+
+
 def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
     """Return each share of `n_words` as a number of words, rounded up so that it is at least one word.
 
     Raises
     ------
     OptionError
-        If a share is not in (0, 1].
+        If `check_shares` refuses the shares.
 
     Examples
     --------
     >>> share_counts(30, (0.01, 0.1, 0.5))
     (1, 3, 15)
     """
-    for share in shares:
-        if not 0 < share <= 1:
-            raise OptionError(f"share is {share!r}, expected a number above 0 and up to 1")
+    check_shares(shares)
     # Round to 10 decimals first: 0.1 * 30 is 3.0000000000000004 in floating point, but must give 3 words.
     return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)
+
+
+def _check_sequence(name: str, given: object, example: tuple[float, ...]) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise OptionError(f"{name} is {given!r:.60}, expected a sequence of numbers, as in {example}")

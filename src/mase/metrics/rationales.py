@@ -10,7 +10,7 @@ from mase.arrays import Floats, Ints
 from mase.metrics.curves import check_scores
 from mase.metrics.masking import Masker
 from mase.metrics.protocol import Better, Column, Instance
-from mase.metrics.ranking import check_ks, share_counts, without_top
+from mase.metrics.ranking import check_ks, check_shares, share_counts, without_top
 
 __all__ = [
     "ERASER_SHARES",
@@ -106,7 +106,8 @@ class Comprehensiveness:
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        share_counts(1, self.shares), check_ks(self.ks)
+        check_shares(self.shares)
+        check_ks(self.ks)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -136,7 +137,8 @@ class Sufficiency:
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        share_counts(1, self.shares), check_ks(self.ks)
+        check_shares(self.shares)
+        check_ks(self.ks)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mase.corpus.database import Database, joined
 from mase.corpus.opened import Run
+from mase.datasets.labelled import DECIMALS
 from mase.errors import OptionError
 from mase.registry import unknown
 
@@ -25,11 +26,11 @@ INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) 
     CASE WHEN NOT list_contains($classes::VARCHAR[], {label}) THEN nullif({label}, '') END,
     nullif({group}, '') FROM part
 """
-# Whole numbers that were written as decimals, as pandas does if one of a column is missing, are names of classes.
+# A whole number that was written as a decimal is the name of a class, as in `class_index`.
 _LABEL = (
     "CASE WHEN NOT list_contains($classes::VARCHAR[], {0}) "
-    r"AND list_contains($classes::VARCHAR[], regexp_replace({0}, '\.0+$', '')) "
-    r"THEN regexp_replace({0}, '\.0+$', '') ELSE {0} END"
+    f"AND list_contains($classes::VARCHAR[], regexp_replace({{0}}, '{DECIMALS}', '')) "
+    f"THEN regexp_replace({{0}}, '{DECIMALS}', '') ELSE {{0}} END"
 )
 _NOTE = """
 INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
@@ -59,8 +60,11 @@ SELECT row, response, is_first,
     CASE WHEN is_first_of_group AND grp IS NOT NULL THEN coalesce(list_position($groups, grp), 0) END AS group_number
 FROM numbered ORDER BY row
 """
+# The least probability above those of the lowest tenth, so that all texts with the highest of these are below it. If
+# none is above, since most texts have the greatest probability, the texts with a smaller one are below.
 _THRESHOLD = """
-SELECT quantile_disc(probability, 0.1) AS threshold FROM text
+SELECT coalesce(min(probability) FILTER (probability > tenth), max(probability)) AS threshold
+FROM text, (SELECT quantile_disc(probability, 0.1) AS tenth FROM text WHERE NOT failed)
 WHERE NOT failed HAVING min(probability) < threshold
 """
 _GROUPS = "SELECT grp, count(*) AS n FROM text WHERE NOT failed AND grp IS NOT NULL GROUP BY grp ORDER BY n DESC, grp"
@@ -94,7 +98,10 @@ def check_columns(run: Run, **columns: str | None) -> None:
     kept = list(run.manifest.asked.kept)
     for option, name in columns.items():
         if name is not None and not kept:
-            raise OptionError(f"{option} is {name!r:.80}, but the run kept no columns; make it with keep={name!r:.80}")
+            raise OptionError(
+                f"{option} is {name!r:.80}, but the run kept no columns; make it with keep=[{name!r:.80}] in Python, "
+                f"or --keep {name:.80} on the command line"
+            )
         if name is not None and name not in kept:
             raise unknown("kept column", name, kept)
 

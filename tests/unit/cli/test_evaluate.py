@@ -61,7 +61,7 @@ def test_evaluate_replaces_only_what_it_may(evaluate, tmp_path):
 def test_evaluate_that_is_ended_replaces_nothing(evaluate, tmp_path, monkeypatch, number, code):
     from mase.metrics.evaluator import Evaluator
 
-    call, seen = Evaluator.__call__, []
+    call, seen = Evaluator.evaluated, []
 
     def killed(self, text, attributions=None, **given):
         seen.append(text)
@@ -69,7 +69,7 @@ def test_evaluate_that_is_ended_replaces_nothing(evaluate, tmp_path, monkeypatch
             os.kill(os.getpid(), number)
         return call(self, text, attributions, **given)
 
-    monkeypatch.setattr(Evaluator, "__call__", killed)
+    monkeypatch.setattr(Evaluator, "evaluated", killed)
     (tmp_path / "older.json").write_text("older")
     for output, written in (("new.json", "new.json"), ("older.json", "older.json.draft")):
         seen.clear()

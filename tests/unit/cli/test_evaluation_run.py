@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from tests.labelled_texts import LABELS, TEXTS
@@ -146,7 +147,7 @@ def test_a_method_that_cannot_explain_a_text_misses_that_text_only(run, table, l
 def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
     from mase.metrics.evaluator import Evaluator
 
-    whole, seen = Evaluator.__call__, []
+    whole, seen = Evaluator.evaluated, []
 
     def interrupted(self, text, attributions=None, **given):
         if len(seen) == 2:
@@ -154,8 +155,49 @@ def test_an_interruption_shows_what_was_judged_before(run, table, monkeypatch):
         seen.append(text)
         return whole(self, text, attributions, **given)
 
-    monkeypatch.setattr(Evaluator, "__call__", interrupted)
+    monkeypatch.setattr(Evaluator, "evaluated", interrupted)
     found = run("-i", table(), "--json")
     assert found.exit_code == 130
     assert json.loads(found.stdout)["n_texts"] == 2
     assert "interrupted: the results are those of 2 texts" in found.stderr
+
+
+def test_the_answer_that_is_judged_is_the_one_that_is_explained(run, table, monkeypatch):
+    """A noisy model: its first answer about a text is right and each further one is wrong."""
+    asked = Counter()
+
+    def noisy(texts):
+        asked.update(texts)
+        return [[0.1, 0.9] if asked[text] == 1 else [0.9, 0.1] for text in texts]
+
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: mase.models.Callable(noisy, labels=["neg", "pos"]))
+    document = json.loads(
+        run("-i", table(labels=["pos"] * 6), "--methods", "random", "--only-correct", "--json").stdout
+    )
+    assert {text["target"] for text in document["texts"]} == {1}
+    assert document["accuracy"] == {"share": 1, "n": 6}
+
+
+def test_a_text_without_a_predicted_label_is_not_classified_correctly(run, table, monkeypatch):
+    """Of separate questions none is answered with yes, though the most probable one is that of the table."""
+    model = mase.models.Callable(
+        lambda texts: [[0.1, 0.9 if "good" in text else 0.4] for text in texts], labels=["neg", "pos"], multilabel=True
+    )
+    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: model)
+    path = table(["a good film", "a dull film"], ["pos", "pos"])
+    document = json.loads(run("-i", path, "--methods", "random", "--only-correct", "--json").stdout)
+    assert (document["rows"], document["accuracy"]) == ([1], {"share": 0.5, "n": 2})
+
+
+def test_labels_as_pandas_writes_integers_with_a_gap(run, tmp_path):
+    """An empty cell is no label, and a whole number may be written as a decimal."""
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\na good film,1.0\na dull film,0.0\na film,\na good cast,1\n", encoding="utf-8")
+    found = run("-i", path, "--json")
+    assert (found.exit_code, found.stderr.count("error")) == (0, 0)
+    document = json.loads(found.stdout)
+    assert (sorted(document["rows"]), document["accuracy"]) == ([1, 2, 3, 4], {"share": 1, "n": 3})
+    turned = run("-i", path, "--label", "1=neg", "--label", "0=pos", "--json")
+    assert json.loads(turned.stdout)["accuracy"] == {"share": 0, "n": 3}
+    correct = run("-i", path, "--only-correct", "--json")
+    assert sorted(json.loads(correct.stdout)["rows"]) == [1, 2, 4]

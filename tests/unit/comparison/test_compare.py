@@ -218,7 +218,9 @@ def test_runs_without_texts_in_common(tmp_path):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("options", [{"min_texts": 1}, {"min_texts": True}, {"rate": 0.0}, {"rate": np.nan}])
+@pytest.mark.parametrize(
+    "options", [{"min_texts": 1}, {"min_texts": True}, {"rate": 0.0}, {"rate": np.nan}, {"rate": "a"}]
+)
 def test_invalid_options_are_refused(runs, options):
     with pytest.raises(OptionError):
         mase.compare(runs["first"], runs["first"], **options)

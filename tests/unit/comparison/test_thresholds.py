@@ -47,7 +47,7 @@ def test_models_of_values_have_reasons_and_no_classes():
         Thresholds(max_flipped=1.0).exceeded(values)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "a", True, [0.5]])
 def test_limits_are_shares(value):
     with pytest.raises(OptionError):
         Thresholds(max_flipped=value)

@@ -12,7 +12,7 @@ from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import open_run
 from mase.corpus.source import Item
 from mase.corpus.storage import LocalStorage, storage_of
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 
 TEXTS = ("good film", "bad \ud800 film", "dull plot, good cast")
 
@@ -185,3 +185,10 @@ def test_the_tables_of_a_run_that_is_under_way_have_the_same_texts(folder):
     folder.write(0, tables([0, 1]), {})
     assert set(run.units().column("row").to_pylist()) == {2}
     assert open_run(folder.place).is_complete
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"run"])
+def test_what_is_neither_a_run_nor_a_path(wrong):
+    for read in (open_run, mase.summarise, lambda run: mase.compare(run, run)):
+        with pytest.raises(OptionError, match=f"run is of type {type(wrong).__name__}, expected a Run"):
+            read(wrong)

@@ -11,9 +11,17 @@ from mase.errors import DataError, UnknownNameError
 def test_labels_are_names_or_indices():
     assert [class_index(label, ("neg", "pos")) for label in ("pos", "neg", "1", "0")] == [1, 0, 1, 0]
     assert class_index("1", ("1", "0")) == 0  # a name comes first
-    for wrong in ("2", "positive", "-1", "1" * 5000):
+    assert [class_index(label, ("1", "1.0")) for label in ("1.0", "1.00", "0.0")] == [1, 0, 0]
+    for wrong in ("2", "positive", "-1", "1" * 5000, "2.0", "0.5", "1.", ""):
         with pytest.raises(UnknownNameError, match="known: neg, pos"):
             class_index(wrong, ("neg", "pos"))
+
+
+def test_an_empty_cell_and_null_are_no_label(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\na film,\na plot,0\n")
+    (tmp_path / "a.jsonl").write_text('{"text": "a film", "label": null}\n{"text": "a plot", "label": 0}\n')
+    for name in ("a.csv", "a.jsonl"):
+        assert [row.label for row in read_labelled(tmp_path / name).rows] == [None, "0"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])

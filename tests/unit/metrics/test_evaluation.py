@@ -161,3 +161,18 @@ def test_one_text_method_or_metric_instead_of_several(additive_model):
         evaluate(additive_model, [TEXT], ["random"], metrics="delta-accuracy")
     with pytest.raises(OptionError, match=r"methods is Method.*, expected a list, as in \['mase'\]"):
         evaluate(additive_model, [TEXT], METHODS["random"])
+
+
+def test_what_is_not_a_method_a_list_of_attributions_or_of_batches(additive_model):
+    with pytest.raises(OptionError, match=r"method is 3, expected a name such as 'mase', or a mase.Method"):
+        evaluate(additive_model, [TEXT], [3])
+    for given in ([[1, 2]], {"x": {"a": 1}}):
+        with pytest.raises(OptionError, match="attribution"):
+            evaluate(additive_model, [TEXT], [], attributions=given)
+    found = evaluate(additive_model, [TEXT, TEXT], [], attributions={"x": (WORTH for _ in range(2))})
+    assert len(found) == 2
+    for wrong in ([[5]], [[-1]], [[0.5]], [0, 1], 2, [None]):
+        for summarised in (lambda wrong=wrong: found.summaries("x", wrong), lambda wrong=wrong: found.to_dict(wrong)):
+            with pytest.raises(OptionError, match=r"batches is .*, expected lists of indices of the 2 texts"):
+                summarised()
+    assert found.summaries("x", [[1], range(1)])[0].n_batches == 2

@@ -175,3 +175,11 @@ def test_rows_are_asked_once_and_remembered(additive_model):
     assert np.array_equal(bound.probabilities(kept[::-1]), whole[::-1])
     assert np.array_equal(whole, plain.probabilities(kept))
     assert len(asked) == 2
+
+
+def test_a_text_without_a_yes_has_no_prediction():
+    answers = {"good": [0.9, 0.6, 0.1], "film": [0.4, 0.45, 0.1]}
+    model = Callable(lambda texts: [answers.get(text, [0.0] * 3) for text in texts], multilabel=True)
+    assert [masker(model, text).prediction for text in answers] == [0, None]
+    single = Callable(lambda texts: [[0.3, 0.4, 0.3] for _ in texts])
+    assert masker(single, "film").prediction == 1

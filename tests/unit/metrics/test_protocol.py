@@ -67,6 +67,10 @@ def test_metrics_refuse_settings_that_cannot_be():
         ("log-odds", {"share": 2.0}), ("naopc", {"beam": 0}), ("infidelity", {"sign": 0}),
         ("infidelity", {"n_samples": 1}),
         ("max-sensitivity", {"radius": 1.0}), ("seed-agreement", {"k": 0}),
+        ("delta-accuracy", {"ks": 5}), ("delta-accuracy", {"ks": "15"}), ("log-odds", {"share": "a"}),
+        ("comprehensiveness", {"shares": ()}), ("sufficiency", {"shares": 0.5}), ("naopc", {"beam": "5"}),
+        ("max-sensitivity", {"radius": "a"}), ("max-sensitivity", {"radius": True}),
+        ("max-sensitivity", {"n_draws": 1.5}), ("seed-agreement", {"n_seeds": 1.5}), ("seed-agreement", {"k": 1.5}),
     ]:  # fmt: skip
         with pytest.raises(OptionError):
             METRICS[name](**wrong)

@@ -25,5 +25,6 @@ def test_shares_are_rounded_up():
     for n in range(1, 200):
         for percent in (1, 5, 10, 20, 50, 100):
             assert share_counts(n, (percent / 100,)) == (-(-n * percent // 100),)
-    with pytest.raises(OptionError, match="above 0"):
-        share_counts(10, (0.0,))
+    for wrong in ((0.0,), (1.1,), (np.nan,), ("a",), (True,), (), 0.5):
+        with pytest.raises(OptionError, match=r"above 0|sequence of numbers"):
+            share_counts(10, wrong)

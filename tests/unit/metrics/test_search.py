@@ -86,6 +86,6 @@ def test_beam_search_against_a_slow_one(goal, beam):
 
 def test_search_says_what_it_cannot_do(additive_model):
     bound = masker(additive_model, TEXT)
-    for wrong in ({"beam": 0}, {"depth": 0}, {"goal": "best"}):
+    for wrong in ({"beam": 0}, {"depth": 0}, {"depth": 1.5}, {"goal": "best"}):
         with pytest.raises(OptionError):
             best_order(bound, 1, **wrong)

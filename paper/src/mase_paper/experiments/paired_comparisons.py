@@ -176,4 +176,5 @@ def _rivals(
 def plain(comparison: PairedComparison) -> dict[str, Any]:
     """Return a comparison as plain JSON types."""
     keys = {"target": comparison.target, "operator": comparison.operator, "k": comparison.k}
-    return keys | {"other": str(comparison.other)} | markdown.plain(comparison.difference)
+    other = {"other": str(comparison.other), "is_repeat": comparison.is_repeat}
+    return keys | other | markdown.plain(comparison.difference)

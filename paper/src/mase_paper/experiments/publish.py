@@ -1,7 +1,7 @@
 """Write the report of an experiment: JSON with provenance, a page in Markdown, tables and figures."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,14 @@ from typing import Any
 from mase.designs import DESIGNS
 from mase.errors import DataError
 from mase.files import write_text
+from mase.methods import METHODS
 from mase.metrics.result_table import long_table
+from mase.registry import unknown
 from mase.render.dot_plot import dot_plot
 from mase_paper.experiments.experiment import Experiment, Scope, collected
 from mase_paper.experiments.plots import draw, save
 from mase_paper.experiments.rerun import as_made, command
+from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
 __all__ = ["earlier_versions", "publish"]
 
@@ -27,6 +30,8 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
 
     Raises
     ------
+    UnknownNameError
+        If there is no such method, today or in the records.
     DataError
         If a file cannot be written, or the records cannot be read, or there are none.
     MissingDependencyError
@@ -34,6 +39,7 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     """
     records = folder / "records"
     sources = _sources(experiment, scope, records)
+    _check_methods(scope, sources)
     if not sources:
         raise DataError(
             f"{records} has no records of {experiment.name} with these targets and methods, expected some to report"
@@ -50,6 +56,13 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     plain = {"schema": _SCHEMA, "name": experiment.name, "command": line, **report.data, "sources": sources}
     write_text(data, _dumps(plain))
     return [page, data, numbers, latex, *drawn]
+
+
+def _check_methods(scope: Scope, sources: Sequence[Mapping[str, Any]]) -> None:
+    known = [*METHODS, *UPPER_BOUNDS, *(source["spec"].partition("+")[0] for source in sources)]
+    for configuration in scope.configurations or ():
+        if configuration.method not in known:
+            raise unknown("method", configuration.method, list(dict.fromkeys(known)))
 
 
 def earlier_versions(sources: Iterable[Mapping[str, Any]]) -> str:

@@ -1,0 +1,44 @@
+"""Tests of `mase.metrics.evaluator`."""
+
+import numpy as np
+import pytest
+
+from mase import Document
+from mase.errors import OptionError
+from mase.metrics.evaluation import evaluate
+from mase.metrics.evaluator import Evaluator
+from mase.models import Callable
+
+
+def judge(documents):
+    """The probability of the second class is higher with "good", and the higher the more stars there are."""
+    return [[1 - p, p] for p in (0.2 + 0.3 * ("good" in one["t"]) + 0.06 * one["n"] for one in documents)]
+
+
+def test_fields_are_masked_by_their_background_or_not_at_all():
+    model, text = Callable(judge), {"t": "a good film", "n": 5}
+    found = evaluate(model, [text], ["occlusion"], background={"n": 0})
+    bound = evaluate(model, [Document.of(text, background={"n": 0})], ["occlusion"])
+    assert np.array_equal(found.texts[0].by_method["occlusion"].scores, bound.texts[0].by_method["occlusion"].scores)
+    assert len(found.texts[0].by_method["occlusion"].scores) == 4
+    assert np.array_equal(found.values("occlusion"), bound.values("occlusion"))
+    assert found.provenance["background"] == {"n": 0}
+    fixed = evaluate(model, [text], ["occlusion"], fixed=["n"])
+    assert len(fixed.texts[0].by_method["occlusion"].scores) == 3
+    assert fixed.provenance["fixed"] == ["n"]
+    with pytest.raises(OptionError, match="fixed is 't', expected a list"):
+        evaluate(model, [text], ["occlusion"], fixed="t")
+
+
+def test_a_text_is_asked_of_the_model_once_before_it_is_explained():
+    asked = []
+
+    def counted(texts):
+        asked.extend(texts)
+        return [[0.2, 0.8] for _ in texts]
+
+    evaluator = Evaluator(Callable(counted), methods=["random"], metrics=["deletion"])
+    asked.clear()
+    unscored = evaluator.unscored("a film")
+    assert (unscored.masker.prediction, asked) == (1, ["a film"])
+    assert evaluator.evaluated(unscored).target == evaluator("a film").target == 1

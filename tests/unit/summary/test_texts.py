@@ -1,0 +1,39 @@
+"""Tests of which texts of a run are compared."""
+
+import pytest
+from tests.unit.summary import corpora
+
+import mase
+from mase.corpus.database import database
+from mase.errors import OptionError
+from mase.summary.texts import load
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "n_low"),
+    [
+        ([0.6 + n / 100 for n in range(20)], 2),
+        ([0.6 + n / 100 for n in range(25)], 3),
+        ([0.6] * 5 + [0.9] * 15, 5),
+        ([0.6, 0.7, 0.7, 0.7] + [0.9] * 16, 4),
+        ([0.6] + [0.9] * 19, 1),
+        ([0.9] * 20, None),
+    ],
+)
+def test_low_confidence_is_a_tenth_of_the_texts_and_their_ties(tmp_path, probabilities, n_low):
+    chances = {f"text {number}": p for number, p in enumerate(probabilities)}
+    model = mase.models.Callable(lambda texts: [[1 - chances.get(one, 0.5), chances.get(one, 0.5)] for one in texts])
+    run = corpora.write(tmp_path / "run", mase.Explainer(model, method="random"), list(chances))
+    with database() as tables:
+        threshold = load(tables, run, None, None, 20).low_confidence
+        ((low, n),) = tables.run("SELECT count(*) FILTER (low), count(low) FROM explained")
+    assert (low, n) == ((0, 0) if n_low is None else (n_low, len(chances)))
+    assert (threshold is None) == (n_low is None)
+
+
+def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
+    run = corpora.write(tmp_path / "run", mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts)), ["a film"])
+    with pytest.raises(
+        OptionError, match=r"make it with keep=\['label'\] in Python, or --keep label on the command line"
+    ):
+        mase.summarise(run, label_column="label")
