@@ -7,7 +7,7 @@ transformers ask a question on standard input.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -181,17 +181,14 @@ def read_tokenizer(source: str | os.PathLike[str], *, trust_remote_code: bool = 
 def whole_text(tokenizer: Any) -> Iterator[None]:
     """Disable the padding and truncation of a saved tokenizer in the block, and restore them afterwards."""
     backend = tokenizer.backend_tokenizer
-    with alone(tokenizer):  # several models may share it
-        truncation, padding = backend.truncation, backend.padding
+    with alone(tokenizer), ExitStack() as stack:  # several models may share it
+        if backend.truncation is not None:
+            stack.callback(backend.enable_truncation, **backend.truncation)
+        if backend.padding is not None:
+            stack.callback(backend.enable_padding, **backend.padding)
         backend.no_truncation()
         backend.no_padding()
-        try:
-            yield
-        finally:
-            if truncation is not None:
-                backend.enable_truncation(**truncation)
-            if padding is not None:
-                backend.enable_padding(**padding)
+        yield
 
 
 @contextmanager

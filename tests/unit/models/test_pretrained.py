@@ -4,7 +4,9 @@ import copy
 import json
 import re
 import shutil
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import torch
 import transformers
 from tests.model_folders import command, edit, with_code
+from tests.unit.models.tiny import word_tokenizer
 
 import mase
 from mase.errors import (
@@ -19,7 +22,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.models import HuggingFace, bundled, load
-from mase.models.pretrained import ADAPTER, ADAPTER_WEIGHTS, locate
+from mase.models.pretrained import ADAPTER, ADAPTER_WEIGHTS, locate, whole_text
 from mase.testing.look_up import FOLDER
 
 
@@ -269,3 +272,29 @@ def test_errors_of_any_type_become_one(reader, kind, folder, monkeypatch):
         kind = passing
         with pytest.raises(passing):
             load(folder)
+
+
+def test_models_in_threads_may_share_a_tokenizer_that_cuts_and_pads():
+    tokenizer = word_tokenizer()
+    tokenizer.backend_tokenizer.enable_truncation(6)
+    tokenizer.backend_tokenizer.enable_padding(length=20)
+    before = tokenizer.backend_tokenizer.truncation, tokenizer.backend_tokenizer.padding
+    inside = threading.Barrier(2)
+
+    def read(_):
+        inside.wait()
+        lengths = set()
+        for _ in range(200):
+            with whole_text(tokenizer):
+                lengths.add(len(tokenizer("w0 w1 w2 w3 w4 w5 w6 w7")["input_ids"]))
+        return lengths
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(read, range(2)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [{10}, {10}]
+    assert (tokenizer.backend_tokenizer.truncation, tokenizer.backend_tokenizer.padding) == before
