@@ -71,6 +71,8 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
         )
     if counts.n_other_labels:
         grid.add_row("not judged", f"{counted(counts.n_other_labels, 'text')} with a label that is no class")
+    if counts.reliable is not None:
+        grid.add_row("reliable", f"{percent_of_all(counts.reliable)} of the explanations")
     for measure in summary.quality:
         spread = f"median {share(measure.median)}, nine of ten at least {at_least(measure.q10):.2f}"
         grid.add_row(inline(measure.name), f"{spread} ({measure.n:,})")

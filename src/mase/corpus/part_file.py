@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mase.corpus.columns import ADDED
 from mase.corpus.footer import LARGEST, Chunk, read_footer
 from mase.errors import DataError
 
@@ -22,6 +23,8 @@ _MOST_FOOTER_ENTRIES = 1 << 20
 def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the columns of a Parquet file with this schema; errors name `place`.
 
+    Columns that were added to the tables since the file was written are null.
+
     Raises
     ------
     DataError
@@ -31,16 +34,21 @@ def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[
         raise DataError(f"{place} has {len(content):,} bytes, expected at most {_LARGEST_FILE:,}")
     try:
         with _opened(content) as file:
-            problem = next(_problems(file, read_footer(BytesIO(content)), schema), None)
+            missing = [name for name in schema.names if name in ADDED and name not in file.schema_arrow.names]
+            written = pa.schema([field for field in schema if field.name not in missing])
+            problem = next(_problems(file, read_footer(BytesIO(content)), written), None)
             if problem is not None:
                 raise DataError(f"{place} {problem}")
-            packed = file.read(columns=None if columns is None else list(columns), use_threads=False)
+            wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+            packed = file.read(columns=[name for name in wanted.names if name not in missing], use_threads=False)
             packed.validate()
             size = sum(_unpacked_size(column) for column in packed.columns)
             if size > LARGEST_TABLE:
                 raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {LARGEST_TABLE:,}")
-            wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-            table = packed.cast(wanted).replace_schema_metadata()
+            for name in missing:
+                if name in wanted.names:
+                    packed = packed.append_column(name, pa.nulls(len(packed), schema.field(name).type))
+            table = packed.select(wanted.names).cast(wanted).replace_schema_metadata()
             table.validate(full=True)  # the bytes are UTF-8, and no offset leads out of them
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         if isinstance(error, DataError):

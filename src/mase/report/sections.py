@@ -40,6 +40,7 @@ __all__ = [
 
 _MEASURES = {
     "r2": "R², the share of the variance of the explained number that the scores account for",
+    "r2_held_out": "Held-out R², the same share in rows that the fit left out",
     "split_half": "Split-half agreement on the strongest words",
     "probability": "Probability of the predicted class",
 }
@@ -124,11 +125,13 @@ def facts(summary: Summary, *, texts: bool) -> list[Fact]:
     threshold = summary.settings.low_confidence
     if threshold is not None:
         found.append(Fact("low confidence", f"below {percent(threshold)}", link("only=low")))
+    if overview.reliable is not None:
+        found.append(Fact("reliable", percent_of_all(overview.reliable)))
     found += [Fact(f"median {_SHORT[d.name]}", two_decimals(d.median)) for d in summary.quality if d.name in _SHORT]
     return [*found, Fact("evaluations of the model", f"{overview.n_queries:,}")]
 
 
-_SHORT = {"r2": "R²", "split_half": "split-half agreement"}
+_SHORT = {"r2": "R²", "r2_held_out": "held-out R²", "split_half": "split-half agreement"}
 
 
 def spreads(quality: Sequence[Distribution]) -> list[Spread]:

@@ -21,7 +21,8 @@ SELECT $name, count(value), avg(value), min(value), quantile_cont(value, 0.1), q
     median(value), quantile_cont(value, 0.75), quantile_cont(value, 0.9), max(value)
 FROM (SELECT {column} AS value FROM {table}) WHERE isfinite(value) HAVING count(value) > 0
 """
-_MEASURES = {"r2": "response", "split_half": "text", "probability": "text"}
+_MEASURES = {"r2": "response", "r2_held_out": "response", "split_half": "text", "probability": "text"}
+_RELIABLE = "SELECT avg(reliable::INT) FROM response"
 _NOTES = """
 SELECT code, sum(n)::BIGINT AS texts, texts / $explained, min(message) FROM note GROUP BY code ORDER BY texts DESC, code
 """
@@ -38,7 +39,7 @@ WHERE NOT failed AND label IS NOT NULL GROUP BY label, prediction ORDER BY label
 def overview(database: Database, run: Run, n_units: int) -> Overview:
     """Return the counts of a run whose texts are loaded, with the number of units of all its texts."""
     ((n_texts, n_explained, n_failed, n_queries, accuracy, n_labelled, n_other_labels),) = database.run(_OVERVIEW)
-    ((n_distinct,),) = database.run(_DISTINCT)
+    ((n_distinct,),), ((reliable,),) = database.run(_DISTINCT), database.run(_RELIABLE)
     asked = run.manifest.asked
     return Overview(
         model=str(asked.model.get("name", "")),
@@ -53,6 +54,7 @@ def overview(database: Database, run: Run, n_units: int) -> Overview:
         n_labelled=n_labelled,
         n_other_labels=n_other_labels,
         n_left=run.n_left,
+        reliable=reliable,
         against=None if asked.against is None else str(asked.against),
     )
 

@@ -33,6 +33,9 @@ class Overview:
         prediction of the model can be right for them.
     n_left
         Texts in the parts that are not finished, about which the summary says nothing; 0 for a finished run.
+    reliable
+        Share of the explanations (texts and responses) with the verdict *reliable*; None for a run of an earlier
+        version.
     """
 
     model: str
@@ -48,6 +51,7 @@ class Overview:
     against: str | None = None
     n_other_labels: int = 0
     n_left: int = 0
+    reliable: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,11 @@ class PredictedClass:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The distribution of a measure of quality over the n texts (for `r2`: texts and responses) that have one.
+    """The distribution of a measure of quality over the n texts (for both R2: texts and responses) that have one.
 
-    `name` is ``r2`` (share of the response's variance that the scores explain), ``split_half`` (agreement of two halves
-    of the sample on the strongest words) or ``probability`` (of the predicted class).
+    `name` is ``r2`` (share of the response's variance that the scores explain), ``r2_held_out`` (the same in rows that
+    the fit left out), ``split_half`` (agreement of two halves of the sample on the strongest words) or ``probability``
+    (of the predicted class).
     """
 
     name: str

@@ -15,7 +15,7 @@ CREATE TABLE text (
     row BIGINT, document UBIGINT, prediction VARCHAR, probability DOUBLE, n_queries BIGINT, split_half DOUBLE,
     failed BOOLEAN, label VARCHAR, other_label VARCHAR, grp VARCHAR
 );
-CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE);
+CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE, r2_held_out DOUBLE, reliable BOOLEAN);
 CREATE TABLE note (code VARCHAR, n BIGINT, message VARCHAR);
 CREATE TABLE failure (error VARCHAR, n BIGINT, row BIGINT, id VARCHAR, message VARCHAR);
 """
@@ -40,7 +40,7 @@ _FAILURE = """
 INSERT INTO failure SELECT error, count(*), min(row), arg_min(id, row), arg_min(message, row)
 FROM part WHERE error IS NOT NULL GROUP BY error
 """
-_RESPONSE = "INSERT INTO response SELECT row, response, r2 FROM part"
+_RESPONSE = "INSERT INTO response SELECT row, response, r2, r2_held_out, reliable FROM part"
 # A text is repeated if another one has the same document, which is not known of a run without documents. It counts
 # once, and once per label or group where labels or groups are compared.
 _EXPLAINED = """

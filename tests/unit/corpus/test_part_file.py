@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mase.corpus.columns import schema
+from mase.corpus.columns import ADDED, schema
 from mase.corpus.part_file import read_table
 from mase.errors import DataError
 
@@ -70,3 +70,16 @@ def test_strings_that_are_not_utf8_are_refused():
     table = pa.table({"id": pa.Array.from_buffers(pa.string(), 1, raw.buffers())})
     with pytest.raises(DataError):
         read_table(parquet(table), table.schema, "here")
+
+
+def test_columns_that_were_added_since_are_null():
+    now = schema("responses")
+    row = {"id": "a", "row": 0, "response": "x", "link": "margin", "value": 1.0, "r2": 0.5, "exact": False}
+    before = pa.schema([field for field in now if field.name not in ADDED])
+    content = parquet(pa.Table.from_pylist([row], before))
+    expected = pa.Table.from_pylist([row], now)
+    assert read_table(content, now, "here").equals(expected)
+    assert read_table(content, now, "here", ["r2_held_out", "r2"]).equals(expected.select(["r2_held_out", "r2"]))
+    without_more = pa.schema([field for field in before if field.name != "exact"])
+    with pytest.raises(DataError, match="expected those of this run"):
+        read_table(parquet(pa.Table.from_pylist([row], without_more)), now, "here")

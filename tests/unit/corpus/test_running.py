@@ -299,3 +299,17 @@ def test_what_a_class_is_compared_with_is_recorded(tmp_path):
     assert made.responses()["against"].to_pylist() == ["0", "0"]
     with pytest.raises(DataError, match="against"):
         run(tmp_path / "run", TEXTS[:2], target=1)
+
+
+def test_responses_have_the_verdict_and_the_held_out_fit(tmp_path):
+    options = {"n_samples": 48, "target": "all"}
+    texts = ["a good film but a long one and rather dull", "the plot is good and the end is bad and loud"]
+    explainer = mase.Explainer("lstm-imdb", n_samples=48)
+    rows = mase.run(texts, tmp_path / "run", model="lstm-imdb", engine="here", **options).responses().to_pylist()
+    found = [explainer(text, target="all").of(name) for text in texts for name in ("pos", "neg")]
+    assert {(one.document[0].text, one.target) for one in found} == {
+        (texts[row["row"]], row["response"]) for row in rows
+    }
+    for row in rows:
+        one = next(o for o in found if (o.document[0].text, o.target) == (texts[row["row"]], row["response"]))
+        assert (row["reliable"], row["r2_held_out"]) == (one.verdict.reliable, one.r2_held_out)

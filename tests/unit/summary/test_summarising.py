@@ -58,6 +58,11 @@ def test_counts_are_those_of_the_run(summary, run):
     assert counts.n_distinct < counts.n_explained
     assert counts.n_distinct == len(set(documents)) - 1  # but for the one without words
     assert counts.n_queries == sum(n or 0 for n in run.texts()["n_queries"].to_pylist())
+    responses = run.responses()
+    assert counts.reliable == pytest.approx(np.mean(responses["reliable"].to_pylist()))
+    (held_out,) = [found for found in summary.quality if found.name == "r2_held_out"]
+    known = [value for value in responses["r2_held_out"].to_pylist() if value is not None]
+    assert (held_out.n, held_out.mean) == (len(known), pytest.approx(np.mean(known)))
     assert counts.n_units == len(run.units())
     assert [(row.error, row.n_texts, row.id) for row in summary.failures] == [("EmptyTextError", 1, "id2")]
     assert sum(row.n_texts for row in summary.confusion) == N_TEXTS - 1
