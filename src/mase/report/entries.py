@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
+from mase.datasets.labelled import spellings
 from mase.models.language.given import ANSWER
 from mase.render.pieces import inline, visible
 from mase.report.answers import CitedAnswer
@@ -47,7 +48,8 @@ class Flags:
         """Return the flags of a row of the table of texts of a model with these classes."""
         if text["error"] is not None:
             return FAILED
-        label = None if self.label_column is None else text[self.label_column]
+        written = None if self.label_column is None else text[self.label_column]
+        label = next((name for name in spellings(written or "") if name in classes), written)
         probability, threshold = text["probability"], self.low_confidence
         return (
             WRONG * (label in classes and label != text["prediction"])

@@ -43,6 +43,16 @@ def test_a_label_that_is_no_class_makes_no_prediction_wrong(tmp_path):
     assert [entry.flags & WRONG for entry in found] == [0, 0, WRONG]
 
 
+def test_a_class_that_was_written_as_a_decimal_is_one(tmp_path):
+    texts = [(attribution(label="1"), (label,)) for label in ("1.0", "0.0", "2.0")]
+    flags = Flags("label")
+    assert [flags.of(row, ("0", "1")) for row in run_of(tmp_path, texts, kept=["label"]).texts().to_pylist()] == [
+        0,
+        WRONG,
+        0,
+    ]
+
+
 def test_flags_and_errors(tmp_path):
     failed = ("bad", InvalidTextError("no \x1b text"))
     run = run_of(
