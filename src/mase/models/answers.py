@@ -30,12 +30,15 @@ class Answers:
     output
         Whether the numbers are probabilities, logits or values.
     labels
-        Names of the classes or values; None if their number is not known yet.
+        Names of the classes or values, or of the second of two classes; None if their number is not known yet.
+    taker
+        The class of the model, which takes the options that messages name.
     """
 
     name: str
     output: Output
     labels: tuple[str, ...] | None
+    taker: str = "Callable"
 
     def table(self, result: Any, texts: Sequence[object]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.
@@ -104,7 +107,7 @@ class Answers:
     def _check_shape(self, array: np.ndarray, result: Any, n: int) -> None:
         k = array.shape[1] if array.ndim == 2 else 1
         fewest = 1 if self._of_values else 2
-        expected = None if self.labels is None else max(len(self.labels), fewest)
+        expected = None if self.labels is None else len(self.labels)  # one name is that of the second of two classes
         if array.ndim not in (1, 2) or len(array) != n or not k or (k >= fewest and expected not in (None, k)):
             raise ShapeError(
                 f"{self.name} returned {_kind(result)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
@@ -115,7 +118,7 @@ class Answers:
                 f"{self.name} returned one column (shape {array.shape}), expected ({n}, k) with k >= 2 separate "
                 "questions; do not pass multilabel for a single question"
             )
-        if k < fewest and expected not in (None, 2):
+        if k < fewest and expected not in (None, 1, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
     def _check_column(self, array: np.ndarray, result: Any) -> None:
@@ -137,8 +140,8 @@ class Answers:
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
             raise ModelError(
                 f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; pass "
-                f"Callable(..., outputs='logits'{labels}) if they are logits, or outputs='values' if they are no class "
-                "scores"
+                f"{self.taker}(..., outputs='logits'{labels}) if they are logits, or outputs='values' if they are no "
+                "class scores"
             )
 
     def _check_sums(self, table: Floats, texts: Sequence[object]) -> None:
@@ -147,7 +150,7 @@ class Answers:
             total = table[np.flatnonzero(bad)[0]].sum()
             raise ModelError(
                 f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; "
-                "pass Callable(..., multilabel=True) if the classes are separate questions"
+                f"pass {self.taker}(..., multilabel=True) if the classes are separate questions"
             )
 
     def _first(self, bad: Bools, table: Floats, texts: Sequence[object]) -> str:

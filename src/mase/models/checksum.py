@@ -1,18 +1,26 @@
 """The checksum of the weights that were explained, updated when they are trained further."""
 
 import hashlib
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
+
+from mase.errors import CapabilityError
+from mase.models.outputs import check_numbers
 
 __all__ = ["Checksum", "checksum"]
 
 
 class Checksum:
-    """The SHA-256 of a module's parameters and buffers, recomputed when a tensor was replaced or written to.
+    """The SHA-256 of a module's state, recomputed when a parameter or buffer was replaced or written to.
 
     A change is detected by torch's version counters and, for tensors that require gradients, by their sums. A write
     through `.data` of a tensor that does not require gradients is not detected.
+    With state that is neither, such as the packed weights of quantized layers, it is recomputed each time.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -28,7 +36,10 @@ class Checksum:
     def value(self) -> str:
         """Return the checksum of the weights as they are now."""
         tensors = (*self._module.parameters(), *self._module.buffers())
-        if any(tensor.is_inference() for tensor in tensors):  # inference tensors have no version counter
+        # What is no tensor has no version counter, nor has an inference tensor; one on the device meta has no sum.
+        state = self._module.state_dict().values()
+        counted = all(isinstance(value, torch.Tensor) for value in state)
+        if not counted or any(tensor.is_inference() or tensor.is_meta for tensor in tensors):
             return checksum(self._module)
         # Fused optimizers do not increase the version counter, so the sums of trained tensors are compared too.
         seen = tuple(
@@ -41,12 +52,49 @@ class Checksum:
 
 
 def checksum(module: nn.Module) -> str:
-    """Return the SHA-256 of a module's parameters and buffers, by name."""
+    """Return the SHA-256 of a module's parameters, buffers and other state, by name.
+
+    Raises
+    ------
+    CapabilityError
+        If the module has a state that cannot be pickled, or weights that are not loaded.
+    """
     digest = hashlib.sha256()
-    for name, tensor in sorted(module.state_dict().items()):
-        if isinstance(tensor, torch.Tensor):
-            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-            digest.update(
-                tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy().data if tensor.numel() else b""
-            )
+    for name, value in sorted(module.state_dict().items()):
+        if isinstance(value, torch.Tensor):
+            digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
+            digest.update(_numbers(value))
+        else:  # the packed weights of a quantized layer, or what `get_extra_state` returns
+            digest.update(name.encode())
+            try:
+                _State(_Written(digest.update), protocol=4).dump(value)
+            except Exception as error:
+                raise CapabilityError(
+                    f"the module has the state {name} of type {type(value).__name__}, which cannot be pickled "
+                    f"({error}), expected one that torch.save can write, from which the model is known again"
+                ) from error
     return digest.hexdigest()
+
+
+def _numbers(tensor: torch.Tensor) -> Any:
+    """Return the bytes of the numbers of a tensor."""
+    check_numbers(tensor)
+    plain = tensor.detach().cpu()
+    plain = plain.dequantize() if plain.is_quantized else plain
+    return plain.reshape(-1).contiguous().view(torch.uint8).numpy().data if plain.numel() else b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file that passes on what is written."""
+
+    write: Callable[[bytes], object]
+
+
+class _State(pickle.Pickler):
+    """Pickle a state with the numbers of its tensors, whose own pickles are not the same in another process."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return bytes, (f"{tuple(value.shape)}{value.dtype}".encode() + bytes(_numbers(value)),)
+        return NotImplemented

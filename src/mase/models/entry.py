@@ -1,5 +1,6 @@
 """Choose the layer whose output is perturbed."""
 
+import torch
 from torch import nn
 
 from mase.errors import CapabilityError
@@ -17,8 +18,15 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
     Raises
     ------
     CapabilityError
-        If there is no layer of this name, or `name` is None and there is not exactly one `nn.Embedding`.
+        If there is no layer of this name, or `name` is None and there is not exactly one `nn.Embedding`, or the module
+        is scripted.
     """
+    if isinstance(module, torch.jit.ScriptModule):
+        raise CapabilityError(
+            f"the module is a {type(module).__name__} of torch.jit, in which no layer can be perturbed, expected an "
+            "nn.Module in Python; pass the module before scripting, or a function from texts to class scores as "
+            "mase.models.Callable"
+        )
     layers = dict(module.named_modules())
     if name is not None:
         if name not in layers:

@@ -25,7 +25,6 @@ class Head:
     It has the names that the configuration has, and takes its place.
     """
 
-    num_labels: int
     id2label: Mapping[int, str]
     problem_type: str | None = None
 
@@ -45,15 +44,16 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
     Raises
     ------
     OptionError
-        If an option is invalid, or the only column may not be the score of a class.
+        If an option is invalid, the classes are not numbered from 0, or the only column may not be the score of a
+        class.
     """
-    k, problem = config.num_labels, config.problem_type
+    k, problem = len(_names(config)), config.problem_type
     if outputs not in ("auto", "logits", "values"):
         raise OptionError(f"outputs is {outputs!r}, expected 'auto', 'logits' or 'values'")
     if outputs == "values" or (outputs == "auto" and problem == "regression"):
         if multilabel:
             raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
-        return Scores(Output("values"), one_column=False, n_classes=k)
+        return Scores(Output("values"), one_column=False, n_classes=k, width_from=f"config.num_labels is {k}")
     if outputs == "auto" and k == 1 and problem is None and _names(config) == (_UNNAMED,):
         raise OptionError(
             f"{owner} has one label, {_UNNAMED}, which may not be a class at all (a regression, a ranking), expected "
@@ -61,7 +61,8 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
             "to explain the number as it is"
         )
     separate = problem == "multi_label_classification" if multilabel is None else multilabel
-    return Scores(Output("logits", separate and k > 1), one_column=k == 1, n_classes=max(k, 2))
+    output, n_classes = Output("logits", separate and k > 1), max(k, 2)
+    return Scores(output, one_column=k == 1, n_classes=n_classes, width_from=f"config.num_labels is {k}")
 
 
 def head_labels(config: Any, scores: Scores) -> tuple[str, ...]:
@@ -75,4 +76,14 @@ def head_labels(config: Any, scores: Scores) -> tuple[str, ...]:
 
 
 def _names(config: Any) -> tuple[str, ...]:
-    return tuple(str(config.id2label[index]) for index in range(config.num_labels))
+    """Return the names of the classes in order of their numbers, which may be written as strings."""
+    given = config.id2label
+    if not isinstance(given, Mapping) or not given:
+        raise OptionError(f"config.id2label is {given!r:.60}, expected an object such as {{0: 'neg', 1: 'pos'}}")
+    names = {int(key) if isinstance(key, str) and key.isdecimal() else key: str(name) for key, name in given.items()}
+    if names.keys() != set(range(len(given))):
+        shown = ", ".join(map(str, given))
+        raise OptionError(
+            f"config.id2label has the keys {shown:.60}, expected 0 to {len(given) - 1}, one for each column of the head"
+        )
+    return tuple(names[index] for index in range(len(names)))

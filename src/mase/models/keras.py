@@ -15,9 +15,6 @@ from mase.models.callable import Kind as Outputs
 
 __all__ = ["KerasModel"]
 
-# What the last activation of a model says about its output. Others have to be named by `outputs`.
-_KINDS: dict[str, Outputs] = {"softmax": "probabilities", "sigmoid": "probabilities", "linear": "logits"}
-
 Kind = Literal["auto"] | Outputs
 
 
@@ -37,16 +34,17 @@ class KerasModel(Callable):
     mask_token
         The string that replaces a masked word; None removes the word from the text.
     outputs, multilabel
-        What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" the
-        last activation decides: softmax and sigmoid give probabilities, and several columns of a sigmoid are separate
-        questions; a linear layer gives logits.
+        What the model returns: "logits", "probabilities", "values", "scores" (see `Callable`) or "auto". By "auto" what
+        made the output decides: softmax and sigmoid, as the activation of a dense layer, a layer of their own or an
+        operation, give probabilities, and several columns of a sigmoid are separate questions; a dense layer without
+        activation gives logits.
     name
         Name for provenance; by default that of the model.
 
     Raises
     ------
     OptionError
-        If the model reads ids and there is no vectorizer, or its last activation does not say what it returns.
+        If the model reads ids and there is no vectorizer, or its last operation does not say what it returns.
     CapabilityError
         If the model has several inputs or outputs.
     """
@@ -71,15 +69,14 @@ class KerasModel(Callable):
         if outputs != "auto":
             kind: Outputs = outputs
         else:
-            activation = _last_activation(model)
-            if activation not in _KINDS:
+            made_by = _last_activation(model)
+            if made_by not in ("softmax", "sigmoid", "linear"):
                 raise OptionError(
-                    f"the output of {model.name} comes from {activation or 'a layer without activation'}, which may "
-                    "be probabilities or not; pass mase.models.KerasModel(..., outputs='probabilities'), 'logits' or "
-                    "'values'"
+                    f"the output of {model.name} comes from {made_by}, which may be probabilities or not; pass "
+                    "mase.models.KerasModel(..., outputs='probabilities'), 'logits' or 'values'"
                 )
-            kind = _KINDS[activation]
-            multilabel = multilabel or (activation == "sigmoid" and model.output_shape[-1] > 1)
+            kind = "logits" if made_by == "linear" else "probabilities"
+            multilabel = multilabel or (made_by == "sigmoid" and model.outputs[0].shape[-1] != 1)
         super().__init__(
             _Scores(model, vectorizer),
             labels,
@@ -151,17 +148,28 @@ def _reads_texts(model: Any) -> bool:
     return inputs is not None and keras.backend.standardize_dtype(inputs[0].dtype) == "string"
 
 
-def _last_activation(model: Any) -> str | None:
-    """Return the name of the activation of the last layer, None if the model is not a graph of layers or has none."""
-    if not isinstance(model, keras.Sequential) and getattr(model, "operations", None) is None:
-        return None  # a subclass of Model, whose layers have no known order
-    last = model.layers[-1]
-    if isinstance(last, keras.Model):
-        return _last_activation(last)
-    if isinstance(last, keras.layers.Softmax):
+def _last_activation(model: Any) -> str:
+    """Return "softmax", "sigmoid" or "linear", the function that made the output, or in words what else made it."""
+    if not getattr(model, "outputs", None):  # a subclass of Model, or a Sequential that has seen no input
+        return "layers that have seen no input, or whose order is not known"
+    made_by = model.outputs[0]._keras_history.operation
+    if isinstance(made_by, keras.Model):
+        return _last_activation(made_by)
+    if isinstance(made_by, keras.layers.Softmax | _operation(keras.ops.softmax)):
         return "softmax"
-    activation = getattr(last, "activation", None)
-    return getattr(activation, "__name__", None)
+    if isinstance(made_by, _operation(keras.ops.sigmoid)):
+        return "sigmoid"
+    if not isinstance(made_by, keras.layers.Dense | keras.layers.Activation):
+        return f"{type(made_by).__name__}"
+    name = getattr(made_by.activation, "__name__", "an activation without name")
+    # A linear activation alone changes nothing, so that it does not say what its input is.
+    is_alone = isinstance(made_by, keras.layers.Activation) and name == "linear"
+    return "an activation that changes nothing" if is_alone else str(name)
+
+
+def _operation(function: Function[[Any], Any]) -> type:
+    """Return the class of the operation that a function of `keras.ops` adds to a model, for which Keras has no name."""
+    return type(function(keras.KerasTensor((1, 2)))._keras_history.operation)
 
 
 def _without_gradients() -> AbstractContextManager[Any]:

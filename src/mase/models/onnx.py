@@ -16,8 +16,10 @@ from mase.arrays import Ints
 from mase.errors import CapabilityError, DataError, MaseError, ModelError, NotPicklableError, OptionError
 from mase.models import limits
 from mase.models.document import is_file, read_bytes
+from mase.models.onnx_graph import last_operation
 from mase.models.origin import Reduced, reopened
 from mase.models.outputs import Kind
+from mase.models.positions import longest_input
 from mase.models.token_ids import TokenIds
 from mase.models.tokenizing import tokenizing
 from mase.text import Side
@@ -56,8 +58,9 @@ class OnnxModel(TokenIds):
     special_ids
         Ids that a function returns and that are never scored, for example those of start and end.
     max_length, keep
-        Longest input in tokens, and which end of a longer text the model reads: "start" or "end". A session with
-        inputs of a fixed length has that limit; shorter texts are padded with `pad_id` and masked.
+        Longest input in tokens, by default the `model_max_length` of a tokenizer of transformers, and which end of a
+        longer text the model reads: "start" or "end". A session with inputs of a fixed length has that limit; shorter
+        texts are padded with `pad_id` and masked.
     outputs, multilabel
         What the session returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
         of the name "logits" holds logits. With `multilabel` the k columns are separate questions.
@@ -110,10 +113,13 @@ class OnnxModel(TokenIds):
         run = _Run.of(self.session, name, own.roles.get("pad", 0))
         if outputs == "auto" and run.output == "logits":
             outputs = "logits"
+        if max_length is None:
+            max_length = longest_input(getattr(tokenizer, "model_max_length", None), None, None, None)
         longest = min((limit for limit in (max_length, run.length) if limit is not None), default=None)
         super().__init__(
-            run, own, name=name, labels=labels, max_length=longest, keep=keep, outputs=outputs, multilabel=multilabel
-        )
+            run, own, name=name, labels=labels, max_length=longest, keep=keep, outputs=outputs, multilabel=multilabel,
+            last_operation=last_operation(_graph(self.session), run.output),
+        )  # fmt: skip
 
     def __getstate__(self) -> Any:
         raise NotPicklableError(
@@ -210,9 +216,14 @@ class _Run:
                 raise MemoryError(reason) from error
             raise ModelError(
                 f"{self.name} raised {type(error).__name__} on ids of shape {ids.shape} from {ids.min()} to "
-                f"{ids.max()}: {reason:.300}"
+                f"{ids.max()}: {reason:.300}; if it reads fewer than {t} tokens, pass OnnxModel(..., max_length=...)"
             ) from error
         return result[:b]
+
+
+def _graph(session: Any) -> bytes | str | None:
+    """Return the bytes or the path that a session was opened with, which only private attributes know."""
+    return getattr(session, "_model_bytes", None) or getattr(session, "_model_path", None)
 
 
 def _opened(path: Path) -> tuple[str, Any]:

@@ -93,7 +93,7 @@ def _settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         names = {index: str(labels[str(index)]) for index in range(len(labels))}
     except KeyError as error:
         raise DataError(f"{path} has no class {error} in id2label, expected the numbers 0, 1, ...") from error
-    head = Head(len(names or _UNNAMED), names or _UNNAMED, config.get("problem_type"))
+    head = Head(names or _UNNAMED, config.get("problem_type"))
     scores = head_scores(head, str(folder), outputs="auto", multilabel=None)
     return {
         "name": str(folder.name),

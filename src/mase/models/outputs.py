@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mase.arrays import Floats
-from mase.errors import ModelError, OptionError, ShapeError
+from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
 from mase.links import Output, value_names
 from mase.models.autograd import is_linear, is_sigmoid
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Kind", "Scores", "class_scores", "recognise", "score_labels"]
+__all__ = ["Kind", "Scores", "check_numbers", "class_scores", "recognise", "score_labels"]
 
 Kind = Literal["auto", "logits", "probabilities", "values"]
 _ROUNDING = 1e-2  # bfloat16 has eight bits
@@ -26,11 +26,15 @@ _NAMES = ("logits", "probabilities", "probs", "scores")
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The kind of a module's scores, their number k of columns, and whether one column represents two classes."""
+    """The kind of a module's scores, their number k of columns, and whether one column represents two classes.
+
+    `width_from` says where the number of columns is from, for messages; "" if the module itself showed it.
+    """
 
     output: Output
     one_column: bool
     n_classes: int
+    width_from: str = ""
 
     def table(self, raw: "torch.Tensor") -> "torch.Tensor":
         """Return scores `(n, k)`; a single column is expanded to two classes.
@@ -38,15 +42,14 @@ class Scores:
         Raises
         ------
         ShapeError
-            If the number of columns has changed.
+            If the number of columns is another one.
         ModelError
             If probabilities are outside [0, 1].
         """
         width = 1 if self.one_column else self.n_classes
         if raw.shape[1] != width:
-            raise ShapeError(
-                f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}) as before"
-            )
+            why = f", because {self.width_from}" if self.width_from else " as before"
+            raise ShapeError(f"model returned scores of shape {tuple(raw.shape)}, expected ({len(raw)}, {width}){why}")
         if self.output.kind == "probabilities" and bool(((raw < -_ROUNDING) | (raw > 1 + _ROUNDING)).any()):
             raise ModelError(
                 f"model returned numbers from {float(raw.min()):.3g} to {float(raw.max()):.3g}, expected probabilities "
@@ -70,6 +73,8 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
     ------
     ModelError
         If there is no such tensor, or it does not have n rows.
+    CapabilityError
+        If it has no numbers; see `check_numbers`.
     """
     import torch
 
@@ -91,6 +96,7 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
             f"model returned a tensor of {scores.dtype}, expected class scores in floating point: "
             "logits or probabilities, no class numbers"
         )
+    check_numbers(scores)
     if n == 1 and scores.ndim < 2:  # the module squeezed its output and lost the row of the only text
         scores = scores.reshape(1, -1)
     table = scores[:, None] if scores.ndim == 1 else scores
@@ -101,6 +107,21 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
             f"one row per text, one column per class{per_token}"
         )
     return table
+
+
+def check_numbers(tensor: "torch.Tensor") -> None:
+    """Check that a tensor on the device of a model has numbers.
+
+    Raises
+    ------
+    CapabilityError
+        If it has only a shape, because the weights of the model are not loaded.
+    """
+    if tensor.is_meta:
+        raise CapabilityError(
+            "the model is on the device meta, without the numbers of its weights, expected a model that can be "
+            "evaluated; load its weights, for example with from_pretrained"
+        )
 
 
 def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str = "", named: bool = True) -> Scores:

@@ -5,7 +5,7 @@ __all__ = ["longest_input"]
 # Families whose position numbers start after the padding id, so that the positions before it cannot be used.
 _OFFSET = (
     "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
-    "roberta-prelayernorm", "xmod", "ibert", "luke", "esm",
+    "roberta-prelayernorm", "xmod", "ibert", "luke", "esm", "markuplm",
 )  # fmt: skip
 _NO_LIMIT = 1_000_000  # transformers writes 10 ** 30 for a tokenizer without limit
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.document import Document, Input
-from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
+from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
 from mase.links import Output, predictions
 from mase.models.answers import Answers
+from mase.models.autograd import is_sigmoid
 from mase.models.batching import in_batches
 from mase.models.description import Description, recognised
 from mase.models.options import check_keep, check_labels, check_length, check_outputs
@@ -21,6 +22,7 @@ from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
 from mase.models.tokenizing import Tokenizer, shortened
+from mase.models.trial_rows import trial_scores
 from mase.rng import untouched
 from mase.several import check_texts
 from mase.text import Side, Tokens
@@ -53,6 +55,8 @@ class TokenIds(Reopened):
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
         What `run` returns; see `mase.models.outputs.recognise`.
+    last_operation
+        Name of the operation that computes the scores, as `recognise` takes it; "" if it is not known.
     name
         Name for provenance.
 
@@ -76,6 +80,7 @@ class TokenIds(Reopened):
         keep: Side = "start",
         outputs: Kind = "auto",
         multilabel: bool = False,
+        last_operation: str = "",
     ) -> None:
         self._labels = None if labels is None else check_labels(labels)
         check_length(max_length)
@@ -83,7 +88,7 @@ class TokenIds(Reopened):
         check_outputs(outputs, multilabel=multilabel)
         self._run, self._tokenizer, self.name = run, tokenizer, name
         self._max_length, self._keep = max_length, keep
-        self._outputs, self._multilabel = outputs, multilabel
+        self._outputs, self._multilabel, self._operation = outputs, multilabel, last_operation
 
     @cached_property
     def references(self) -> tuple[str, ...]:
@@ -125,26 +130,27 @@ class TokenIds(Reopened):
 
     @cached_property
     def _scores(self) -> Scores:
-        """The kind of the scores, determined once from 32 rows of the same ids in random orders."""
+        """The kind of the scores, determined once from 32 rows of random words of a usual text, in four lengths."""
         tokens = shortened(self._sample, self._max_length, self._keep)
         if not len(tokens):
             raise EmptyTextError(f"the tokenizer of {self.name} returns no token for {_SAMPLE!r}, expected some")
-        ids = np.random.default_rng(0).permuted(np.tile(np.array(tokens.ids, dtype=np.int64), (32, 1)), axis=1)
         with untouched():
-            raw = np.asarray(self._run(ids, None if tokens.types is None else np.zeros_like(ids)), dtype=np.float64)
-        if raw.ndim == 1:
-            raw = raw[:, None]
-        if raw.ndim != 2 or len(raw) != len(ids) or not raw.shape[1]:
-            raise ShapeError(
-                f"{self.name} returned scores of shape {raw.shape}, expected ({len(ids)}, k): one row per text, one "
-                "column per class"
-            )
+            raw = trial_scores(self._run, tokens, self.name)
         if self._outputs == "auto" and not np.isfinite(raw).all():
             raise NonFiniteError(
                 f"{self.name} returns numbers that are not finite for {_SAMPLE!r}, so its scores cannot be recognised "
                 "as logits or probabilities, expected finite numbers; pass outputs='logits' or outputs='probabilities'"
             )
-        return recognise(raw, self._outputs, multilabel=self._multilabel, named=self._labels is not None)
+        named, operation = self._labels is not None, self._operation
+        scores = recognise(raw, self._outputs, multilabel=self._multilabel, last_operation=operation, named=named)
+        # Of one column the values alone do not tell, unless the operation is unknown, so that nothing else does.
+        guessed = self._outputs == "auto" and scores.one_column and scores.output.kind == "probabilities"
+        if guessed and operation and not is_sigmoid(operation):
+            raise OptionError(
+                f"{self.name} returned one column of numbers in [0, 1] that the {operation} computes, which may be "
+                "probabilities or logits; pass outputs='probabilities' or outputs='logits'"
+            )
+        return scores
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads.
@@ -209,7 +215,7 @@ class TokenIds(Reopened):
         for index, (ids, _) in enumerate(rows):
             by_length.setdefault(len(ids), []).append(index)
         result = np.empty((len(rows), self._scores.n_classes))
-        answers = Answers(self.name, self.output, self.labels)
+        answers = Answers(self.name, self.output, self.labels, type(self).__name__)
         for indices in by_length.values():
             batch = [rows[index] for index in indices]
             types = None if batch[0][1] is None else np.array([kinds for _, kinds in batch], dtype=np.int64)

@@ -204,3 +204,12 @@ def test_a_column_of_likelihoods_is_no_class():
     assert Callable(likelihoods, ["usual", "odd"], outputs="logits").labels == ("usual", "odd")
     with pytest.raises(ShapeError):
         Callable(likelihoods, ["a", "b", "c"], outputs="logits").predict(TEXTS)
+
+
+@pytest.mark.parametrize("outputs", ["probabilities", "logits"])
+def test_one_name_is_of_one_column(outputs):
+    model = Callable(lambda texts: [[0.9, 0.1]] * len(texts), labels=["toxic"], outputs=outputs)
+    with pytest.raises(ShapeError, match=r"shape \(1, 2\), expected \(1, 1\)"):
+        model.predict(["one"])
+    one = Callable(lambda texts: [[0.9]] * len(texts), labels=["toxic"], outputs=outputs)
+    assert (one.labels, one.predict(["one"]).shape) == (("not toxic", "toxic"), (1, 2))

@@ -1,10 +1,16 @@
 """Tests of `mase.models.checksum`."""
 
+import copy
+import warnings
+
+import pytest
 import torch
 from tests.unit.models.modules import Around
 
 import mase
+from mase.errors import CapabilityError
 from mase.models import TorchModule
+from mase.models.checksum import Checksum, checksum
 from mase.testing import whitespace_ids
 
 
@@ -22,10 +28,71 @@ def test_weights_that_fused_optimizers_write_have_a_new_checksum():
 
 
 def test_checksum_of_scalars_empty_tensors_and_other_types():
-    from mase.models.checksum import checksum
-
     module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(2, 2).to(torch.bfloat16))
     module.register_buffer("empty", torch.empty(0))
     first = checksum(module)
     module[0].num_batches_tracked += 1
     assert checksum(module) != first
+
+
+def quantized(module):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch moves this function to another package
+        kinds = {torch.nn.Linear, torch.nn.LSTM}
+        return torch.ao.quantization.quantize_dynamic(module, kinds, dtype=torch.qint8)
+
+
+@pytest.mark.skipif(torch.backends.quantized.engine == "none", reason="this build of torch cannot quantize")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("layer", [torch.nn.Linear, torch.nn.LSTM])
+def test_packed_weights_of_quantized_layers_belong_to_the_checksum(layer):
+    plain = torch.nn.Sequential(layer(4, 3))
+    other = copy.deepcopy(plain)
+    with torch.no_grad():
+        next(other.parameters())[0, 0] += 1
+    one, two = quantized(plain), quantized(other)
+    assert checksum(one) == checksum(quantized(plain)) != checksum(two)
+    seen = Checksum(one)
+    before = seen.value()
+    one[0] = two[0]
+    assert seen.value() == checksum(two) != before
+
+
+class WithState(torch.nn.Linear):
+    """A layer with a state that is no tensor."""
+
+    def __init__(self, state):
+        super().__init__(1, 1)
+        torch.nn.init.zeros_(self.weight)
+        torch.nn.init.zeros_(self.bias)
+        self.state = state
+
+    def get_extra_state(self):
+        return self.state
+
+    def set_extra_state(self, state):
+        self.state = state
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated:UserWarning")  # of deepcopy of quantized tensors
+def test_other_state_belongs_to_the_checksum():
+    ints = [torch.quantize_per_tensor(torch.ones(2) * scale, scale, 0, torch.qint8) for scale in (0.5, 1.0)]
+    states = [
+        *ints,
+        None,
+        {"scale": torch.ones(2)},
+        {"scale": torch.zeros(2)},
+        {"scale": torch.zeros(2, 1)},
+        (1, b"x"),
+        (1, b"y"),
+    ]
+    assert len({checksum(WithState(state)) for state in states}) == len(states)
+    assert all(checksum(WithState(state)) == checksum(WithState(copy.deepcopy(state))) for state in states)
+    with pytest.raises(CapabilityError, match=r"state _extra_state of type function, .*torch\.save"):
+        checksum(WithState(lambda: None))
+
+
+def test_weights_that_are_not_loaded_have_no_checksum():
+    with pytest.raises(CapabilityError, match="device meta"):
+        Checksum(torch.nn.Linear(2, 2, device="meta")).value()

@@ -6,7 +6,7 @@ import torch
 from tests.unit.models.tiny import family
 
 import mase
-from mase.errors import OptionError
+from mase.errors import OptionError, ShapeError
 from mase.models import HuggingFace
 
 PAIR = ("w1 w2", "w3 w4")
@@ -62,6 +62,47 @@ def test_what_the_configuration_says_can_be_overridden(settings, options, expect
     module, tokenizer = family("bert", **settings)
     model = HuggingFace(module, tokenizer, **options)
     assert model.predict([PAIR])[0] == pytest.approx(expected(logits(module, tokenizer)), abs=1e-5)
+
+
+def test_numbers_of_classes_may_be_strings_in_any_order():
+    module, tokenizer = family("bert", num_labels=2)
+    module.config.id2label = {"1": "pos", "0": "neg"}
+    assert HuggingFace(module, tokenizer).labels == ("neg", "pos")
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({1: "a", 2: "b"}, "the keys 1, 2, expected 0 to 1"),
+        ({0: "a", 2: "b"}, "the keys 0, 2, expected 0 to 1"),
+        ({"a": 0, "b": 1}, "the keys a, b, expected 0 to 1"),
+        ({"0": "a", 0: "b"}, "the keys 0, 0, expected 0 to 1"),
+        (None, "config.id2label is None"),
+        ({}, "config.id2label is {}"),
+    ],
+)
+def test_classes_that_are_not_numbered_from_0_are_an_error(named, message):
+    module, tokenizer = family("bert", num_labels=2)
+    module.config.id2label = named
+    with pytest.raises(OptionError, match=message):
+        HuggingFace(module, tokenizer)
+
+
+def test_a_folder_with_other_numbers_is_an_error(tmp_path):
+    module, tokenizer = family("bert", id2label={1: "a", 2: "b"}, num_labels=2)
+    for one in (module, tokenizer):
+        one.save_pretrained(tmp_path)
+    with pytest.raises(OptionError, match=r"config\.id2label has the keys 1, 2"):
+        mase.models.load(tmp_path)
+
+
+def test_a_head_of_another_size_than_the_configuration_says_so():
+    module, tokenizer = family("bert", num_labels=2)
+    module.classifier = torch.nn.Linear(16, 5)
+    model = HuggingFace(module, tokenizer)
+    for ask in (mase.Explainer(model), lambda text: model.predict([text])):
+        with pytest.raises(ShapeError, match=r"\(1, 5\), expected \(1, 2\), because config.num_labels is 2"):
+            ask("w1 w2")
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,38 @@ def test_the_last_activation_says_what_the_output_is():
     assert list(mase.Explainer(value, n_samples=64)(TEXT).prediction.values) == ["mood"]
 
 
+@pytest.mark.parametrize(
+    ("last", "columns", "multilabel"),
+    [
+        (keras.ops.softmax, 3, False), (keras.activations.softmax, 3, False),
+        (keras.layers.Activation("softmax"), 3, False), (keras.ops.sigmoid, 1, False),
+        (keras.activations.sigmoid, 2, True),
+    ],
+)  # fmt: skip
+def test_an_operation_on_the_last_layer_says_what_the_output_is(last, columns, multilabel):
+    inner = network(None, columns)
+    model = KerasModel(keras.Model(inner.inputs[0], last(inner.outputs[0])), ids)
+    assert (model.output.kind, model.output.multilabel) == ("probabilities", multilabel)
+    logits = answer(inner, TEXT)
+    expected = softmax(logits) if columns == 3 else 1 / (1 + np.exp(-logits))
+    assert model.predict([TEXT])[0, -columns:] == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_does_not_say_what_the_output_is():
+    inner = network(None)
+    for last, made_by in (
+        (keras.ops.log_softmax, "LogSoftmax"), (lambda logits: 2 * logits, "Multiply"),
+        (keras.layers.Activation("linear"), "an activation that changes nothing"),
+        (keras.layers.Dropout(0.1), "Dropout"),
+    ):  # fmt: skip
+        with pytest.raises(OptionError, match=f"comes from {made_by}, .*outputs='probabilities'"):
+            KerasModel(keras.Model(inner.inputs[0], last(inner.outputs[0])), ids)
+    unbuilt = keras.Sequential([keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(2, activation="sigmoid")])
+    for model in (unbuilt, keras.Sequential()):
+        with pytest.raises(OptionError, match="have seen no input"):
+            KerasModel(model, ids)
+
+
 def test_models_that_cannot_be_explained():
     class Own(keras.Model):
         def call(self, inputs):
@@ -87,7 +119,7 @@ def test_models_that_cannot_be_explained():
 
     with pytest.raises(OptionError, match="no input of strings"):
         mase.Explainer(network())
-    with pytest.raises(OptionError, match="without activation"):
+    with pytest.raises(OptionError, match="order is not known"):
         KerasModel(Own(), ids)
     with pytest.raises(ModelError, match="2 outputs"):
         KerasModel(Own(), ids, outputs="logits").predict([TEXT])

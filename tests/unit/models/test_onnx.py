@@ -114,18 +114,63 @@ def test_outputs_are_recognised():
     assert onnx_model(output="logits").output.kind == "logits"
     assert onnx_model(output="y").output.kind == "logits"
     assert onnx_model(output="y", last="Softmax").output.kind == "probabilities"
+    separate = OnnxModel(session(output="y", last="Sigmoid"), graphs.ids, unk_id=1)
+    assert (separate.output.kind, separate.output.multilabel) == ("probabilities", True)
+    assert separate.labels == ("0", "1", "2")
     with pytest.raises(OptionError, match="outputs='logits'"):
-        _ = onnx_model(output="y", last="Sigmoid").output
-    separate = OnnxModel(session(output="y", last="Sigmoid"), graphs.ids, unk_id=1, multilabel=True)
-    assert (separate.output.kind, separate.output.multilabel, separate.labels) == (
-        "probabilities",
-        True,
-        ("0", "1", "2"),
-    )
+        _ = onnx_model(output="y", last="HardSigmoid").output
     with pytest.raises(OptionError, match="one column"):
         _ = OnnxModel(session(output="y", columns=1), graphs.ids, unk_id=1).labels
     value = OnnxModel(session(columns=1), graphs.ids, unk_id=1, outputs="values")
     assert mase.Explainer(value, n_samples=64)(TEXT).prediction.values["value"] == pytest.approx(graphs.answer(IDS)[0])
+
+
+def one_column(*last, words=None):
+    """Return a session with one column: the mean of numbers of words, and the operations after it."""
+    names = [f"y{index}" for index in range(len(last) + 1)]
+    nodes = [helper.make_node("Gather", ["words", "ids"], ["found"])]
+    nodes += [helper.make_node("ReduceMean", ["found", "axis"], [names[0]], keepdims=0)]
+    nodes += [helper.make_node(kind, [a], [b]) for kind, a, b in zip(last, names, names[1:], strict=False)]
+    numbers = np.full((40, 1), 0.4, dtype=np.float32) if words is None else words
+    constants = [onnx.numpy_helper.from_array(numbers, "words"), onnx.numpy_helper.from_array(np.array([1]), "axis")]
+    return onnxruntime.InferenceSession(graphs.model(nodes, ["ids"], names[-1], constants))
+
+
+def test_one_column_in_0_to_1_is_a_probability_only_after_a_sigmoid():
+    """The mean of word scores reads no order, so that the values alone may be one number for all trial rows."""
+    options = {"unk_id": 1, "labels": ["no", "yes"]}
+    with pytest.raises(OptionError, match=r"operation ReduceMean.*outputs='probabilities' or outputs='logits'"):
+        _ = OnnxModel(one_column(), graphs.ids, **options).output
+    logit = OnnxModel(one_column(), graphs.ids, outputs="logits", **options)
+    sigmoid = OnnxModel(one_column("Sigmoid", "Identity"), graphs.ids, **options)
+    for model in (logit, sigmoid):
+        assert model.predict([TEXT])[0, 1] == pytest.approx(1 / (1 + np.exp(-0.4)))
+    wide = np.linspace(-1, 2, 40, dtype=np.float32)[:, None]
+    assert OnnxModel(one_column(words=wide), graphs.ids, **options).output.kind == "logits"
+
+
+def test_messages_about_the_answer_name_this_class():
+    bare = {"unk_id": 1, "outputs": "probabilities"}
+    with pytest.raises(ModelError, match=r"pass OnnxModel\(\.\.\., outputs='logits'"):
+        OnnxModel(session(), graphs.ids, **bare).predict([TEXT])
+    with pytest.raises(ModelError, match=r"pass OnnxModel\(\.\.\., multilabel=True\)"):
+        OnnxModel(session(output="y", last="Sigmoid"), graphs.ids, **bare).predict([TEXT])
+
+
+def test_the_longest_input_is_that_of_a_tokenizer_of_transformers(words):
+    transformers = pytest.importorskip("transformers")
+    for limit, expected in ((6, 6), (10**30, 22)):
+        fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=limit)
+        assert len(OnnxModel(session(inputs=ALL), fast).encode("film " * 20)) == expected
+        assert len(OnnxModel(session(inputs=ALL), fast, max_length=9).encode("film " * 20)) == 9
+    assert mase.Explainer(session(inputs=ALL), fast, n_samples=16)(TEXT).words == tuple(TEXT.split())
+
+
+def test_a_text_that_is_too_long_for_a_session_says_what_to_pass():
+    """The graph has 99 positions."""
+    model = onnx_model(inputs=("input_ids", "position_ids"))
+    with pytest.raises(ModelError, match=r"fewer than 120 tokens, pass OnnxModel\(\.\.\., max_length=\.\.\.\)"):
+        model.predict(["film " * 120])
 
 
 def test_awkward_texts(words):

@@ -14,6 +14,7 @@ from mase.models.positions import longest_input
         (None, "xlnet", -1, 5, None),
         (1e30, "roberta", 514, 1, 512),
         (None, "data2vec-text", 514, 1, 512),
+        (None, "markuplm", 514, 1, 512),
         (None, "xlm-roberta", 514, None, 513),
         (None, "deberta", 514, 1, 514),
     ],

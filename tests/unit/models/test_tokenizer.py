@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 import transformers
-from tests.unit.models.tiny import FAMILIES, PLAIN, classifier, word_tokenizer
+from tests.unit.models.tiny import FAMILIES, PLAIN, SIZES, classifier, word_tokenizer
 
 import mase
 from mase.document import Document
@@ -109,3 +109,11 @@ def test_types_that_would_be_dropped_are_an_error():
     untyped = copy.deepcopy(word_tokenizer())
     untyped.model_input_names = ["input_ids", "attention_mask"]
     assert HuggingFace(model.module, untyped).encode(("w1", "w2")).types is None
+
+
+def test_a_tokenizer_of_tokenizers_is_to_be_wrapped():
+    model = classifier(transformers.BertConfig(**SIZES, **PLAIN))
+    with pytest.raises(CapabilityError, match=r"PreTrainedTokenizerFast\(tokenizer_object=tokenizer\)"):
+        HuggingFace(model, word_tokenizer().backend_tokenizer)
+    with pytest.raises(CapabilityError, match="tokenizer list gives no character spans"):
+        HuggingFace(model, [])

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 from tests.unit.models.modules import TEXT, explain
+from tests.unit.models.tiny import family
 
 import mase
-from mase.models import TorchModule
+from mase.errors import CapabilityError
+from mase.models import HuggingFace, TorchModule
 from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 
@@ -61,3 +63,11 @@ def test_sigma_per_word_with_a_word_that_cannot_move():
         assert found.scores == pytest.approx(
             mase.Explainer(model, method="mase-nlgp", n_samples=100)(TEXT).scores, abs=1e-6
         )
+
+
+def test_a_model_without_its_weights_is_an_error():
+    module, tokenizer = family("bert")
+    model = HuggingFace(module.to("meta"), tokenizer)
+    for ask in (mase.Explainer(model), lambda text: model.predict([text])):
+        with pytest.raises(CapabilityError, match=r"device meta.*load its weights"):
+            ask("w1 w2")

@@ -12,7 +12,7 @@ __all__ = ["PipelineAdapter"]
 
 # Arguments of the tokenizer that change nothing for a single text or pair.
 _WITHOUT_EFFECT = ("padding", "pad_to_multiple_of", "return_token_type_ids", "return_attention_mask", "verbose")
-_WHOLE = (None, False, "do_not_truncate")
+_WHOLE = (False, "do_not_truncate")
 _LONGEST_FIRST = (True, "longest_first")
 
 
@@ -56,6 +56,8 @@ def _classifier(pipe: Any, name: str | None) -> Model:
     given = dict(pipe._preprocess_params)
     truncation, longest = given.pop("truncation", None), given.pop("max_length", None)
     unknown = sorted(given.keys() - set(_WITHOUT_EFFECT))
+    if truncation is None:  # as transformers reads it: a length alone cuts texts, unless it is that of the padding
+        truncation = longest is not None and given.get("padding", False) is False
     if unknown or truncation not in (*_WHOLE, *_LONGEST_FIRST):
         what = f"truncation={truncation!r}" if not unknown else f"{unknown[0]}={given[unknown[0]]!r:.60}"
         raise OptionError(

@@ -1,16 +1,19 @@
 """The adapter for estimators and pipelines of scikit-learn, and other objects with their methods, as black boxes."""
 
 import sys
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mase.errors import CapabilityError, OptionError
+from mase.errors import CapabilityError, MaseWarning, OptionError
 from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.callable import Callable
+from mase.models.description import Description, Guess
 from mase.models.frames import OfFrames, columns_of
 from mase.models.protocol import Model
+from mase.scalars import is_real
 
 __all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
@@ -50,6 +53,9 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
       predicted, and there are no probabilities. Of two classes, the score of the first is that of the second times -1.
     - A regressor has the values that it predicts.
 
+    A classifier that decides by a threshold of its own, such as a `FixedThresholdClassifier`, is explained by its
+    scores, of which the largest is the prediction. A `MaseWarning` says so, and the description of the model.
+
     An estimator that was fitted on a data frame, such as a pipeline that begins with a `ColumnTransformer`, gets data
     frames with the same columns; any other one gets lists of texts, or of records for documents of several fields.
 
@@ -71,7 +77,7 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     if _has(estimator, "predict_proba"):
         labels, multilabel = _questions(estimator, kind)
         function = _asked(estimator, estimator.predict_proba)
-        return Callable(function, labels, multilabel=multilabel, name=name or kind)
+        return _box(estimator)(function, labels, multilabel=multilabel, name=name or kind)
     if _is(estimator, "regressor"):
         return Callable(_asked(estimator, estimator.predict), outputs="values", name=name or kind)
     if not _has(estimator, "decision_function"):
@@ -89,7 +95,34 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     function = _asked(estimator, estimator.decision_function)
     if len(labels) == 2 and not multilabel:
         function = _ScoresOfBoth(function)
-    return Callable(function, labels, outputs="scores", name=name or kind)
+    return _box(estimator)(function, labels, outputs="scores", name=name or kind)
+
+
+class _OfThreshold(Callable):
+    """An estimator whose own predictions follow a threshold, which its scores do not tell."""
+
+    @property
+    def description(self) -> Description:
+        """What the estimator was taken for; that the largest score is predicted is a guess."""
+        remedy = "compare the probabilities, which are those of the estimator, with its threshold"
+        guess = Guess("the class with the largest score is predicted, not by the threshold of the estimator", remedy)
+        found = super().description
+        return replace(found, guesses=(*found.guesses, guess))
+
+
+def _box(estimator: Any) -> type[Callable]:
+    """Return the class of the black box of a classifier; of a threshold that it decides by, a warning tells."""
+    last = _last(estimator)
+    threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
+    if not is_real(threshold):  # "auto" is what the largest score says, too
+        return Callable
+    warnings.warn(
+        f"{type(last).__name__} decides by the threshold {threshold:.3g}, which mase does not follow: predictions of "
+        "mase are the class with the largest score",
+        MaseWarning,
+        stacklevel=3,
+    )
+    return _OfThreshold
 
 
 def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
@@ -105,16 +138,24 @@ def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
             f"{kind} has no classes_, expected a fitted estimator; fit it, or pass its function predict_proba"
         )
     if not any(np.ndim(label) for label in classes):
-        return [str(label) for label in classes], bool(getattr(_last(estimator), "multilabel_", False))
+        return [str(label) for label in classes], _of_indicators(_last(estimator))
     if any(len(answers) != 2 for answers in classes):
         raise OptionError(
             f"{kind} answers several questions at once, expected two answers to each, or one list of classes_; pass "
             "mase.models.Callable with a function that returns the probabilities of one question"
         )
+    if len(classes) == 1:
+        return [str(answer) for answer in classes[0]], False
     names = [str(answers[1]) for answers in classes]
     if len(set(names)) < len(names):  # such as 1 for each of them
         names = [str(index) for index in range(len(names))]
     return names, True
+
+
+def _of_indicators(estimator: Any) -> bool:
+    """Return whether a classifier was fitted on an indicator matrix; most say so by what made numbers of the labels."""
+    of_labels = getattr(getattr(estimator, "_label_binarizer", None), "y_type_", "")
+    return bool(getattr(estimator, "multilabel_", False)) or of_labels.startswith("multilabel")
 
 
 @dataclass(frozen=True, slots=True)

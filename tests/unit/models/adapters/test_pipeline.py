@@ -67,6 +67,16 @@ def test_texts_are_cut_as_the_pipeline_cuts_them(side, longest):
     assert all(model.encode(one).truncation.n_kept == (longest or 30) for one in inputs)
 
 
+@pytest.mark.parametrize("truncation", [None, False, "do_not_truncate"])
+@pytest.mark.parametrize("padding", [False, True, "max_length"])
+@pytest.mark.filterwarnings("ignore:`max_length` is ignored")
+def test_a_length_alone_cuts_texts_as_in_transformers(truncation, padding):
+    pipe, text = pipeline(truncation=truncation, padding=padding, max_length=6), "w1 w2 w3 w4 w5 w6 w7 w8"
+    model = adapt(pipe)
+    assert model.predict([text]) == pytest.approx(answers(pipe, [text]), abs=1e-5)
+    assert len(model.encode(text)) == (6 if truncation is None and not padding else 10)
+
+
 def test_a_pipeline_is_explained_word_by_word():
     pipe = pipeline()
     check_model(adapt(pipe), "w1 w2 w3")

@@ -7,7 +7,7 @@ import pytest
 from tests.hostile.texts import READABLE
 
 import mase
-from mase.errors import CapabilityError, ModelError, OptionError
+from mase.errors import CapabilityError, MaseWarning, ModelError, OptionError
 from mase.metrics.evaluator import Evaluator
 from mase.models import Callable, adapt
 
@@ -161,6 +161,56 @@ def test_several_questions_with_two_answers_are_separate_labels(kind):
     if kind == "outputs":
         named = pipeline(MultiOutputClassifier(LogisticRegression()), [["no", "x"], ["spam", "y"]] * 3)
         assert adapt(named).labels == ("spam", "y")
+
+
+INDICATORS = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
+
+
+@pytest.mark.parametrize("n_questions", [2, 3])
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_an_indicator_matrix_makes_separate_labels(n_questions):
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.neural_network import MLPClassifier
+
+    text, labels = "a good film", tuple(map(str, range(n_questions)))
+    network = pipeline(MLPClassifier((4,), max_iter=5, random_state=0), INDICATORS[:, :n_questions])
+    model = adapt(network)
+    assert (model.labels, model.output.multilabel) == (labels, True)
+    assert model.predict([text])[0] == pytest.approx(network.predict_proba([text])[0])
+    ridge = pipeline(RidgeClassifier(), INDICATORS[:, :n_questions])
+    assert adapt(ridge).labels == labels
+    assert adapt(ridge).predict([text])[0] == pytest.approx(ridge.decision_function([text])[0])
+
+
+@pytest.mark.parametrize("kind", ["outputs", "chain"])
+def test_one_question_has_both_answers_as_classes(kind):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+
+    wrap = {"outputs": MultiOutputClassifier, "chain": ClassifierChain}[kind]
+    model = adapt(pipeline(wrap(LogisticRegression()), INDICATORS[:, :1]))
+    plain = pipeline(LogisticRegression(), INDICATORS[:, 0])
+    assert (model.labels, model.output.multilabel) == (("0", "1"), False)
+    assert model.predict(["a good film"]) == pytest.approx(plain.predict_proba(["a good film"]))
+
+
+def test_a_threshold_that_is_not_followed_is_said():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
+
+    answers, inner = ["no", "yes"] * 3, LogisticRegression()
+    for last in (
+        FixedThresholdClassifier(inner, threshold=0.9),
+        TunedThresholdClassifierCV(inner, cv=2),
+        GridSearchCV(FixedThresholdClassifier(inner), {"threshold": [0.2]}, cv=2),
+    ):
+        fitted = pipeline(last, answers)
+        with pytest.warns(MaseWarning, match="ThresholdClassifier.* decides by the threshold"):
+            model = adapt(fitted)
+        assert model.predict(["a good film"]) == pytest.approx(fitted.predict_proba(["a good film"]))
+        assert "not by the threshold" in model.description.guesses[-1].what
+        assert pickle.loads(pickle.dumps(model)).description == model.description
+    assert not adapt(pipeline(FixedThresholdClassifier(inner), answers)).description.guesses
 
 
 def test_a_regressor_has_values():
