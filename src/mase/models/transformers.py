@@ -216,7 +216,7 @@ class HuggingFace(Reopened):
 
 def _own_limit(tokenizer: Any, config: Any) -> int | None:
     """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
-    positions = getattr(config, "max_position_embeddings", None)
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT
     return longest_input(tokenizer.model_max_length, config.model_type, positions, config.pad_token_id)
 
 

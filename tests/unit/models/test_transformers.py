@@ -199,3 +199,10 @@ def test_language_models_are_no_classifiers(tokenizer):
     config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=30, vocab_size=15)
     with pytest.raises(ModelError, match="language model"):
         mase.models.HuggingFace(transformers.AutoModelForCausalLM.from_config(config).eval(), tokenizer).predict(["w1"])
+
+
+def test_the_longest_input_of_mpt_has_another_name():
+    config = transformers.MptConfig(d_model=16, n_heads=2, n_layers=1, vocab_size=15, max_seq_len=6, num_labels=2)
+    model = HuggingFace(classifier(config), word_tokenizer(("$A", "$A $B"), model_max_length=10**30))
+    tokens = model.encode("w0 w1 w2 w3 w4 w5 w6 w7")
+    assert (len(tokens.ids), tokens.truncation.n_kept, tokens.truncation.n_total) == (6, 6, 8)
