@@ -93,8 +93,10 @@ def test_windows_of_the_users_function_are_those_of_the_model(lstm):
 
 def test_rows_are_counted_at_the_last_layer(benchmarks, lstm):
     inputs, _ = benchmarks
+    explainer = mase.Explainer(lstm.adapter, n_samples=40)
+    explainer("the first text is checked")
     counted = inputs.Counted(lstm.head)
-    found = mase.Explainer(lstm.adapter, n_samples=40)("a superb film that nobody saw and everybody liked")
+    found = explainer("a superb film that nobody saw and everybody liked")
     assert counted.rows == found.fit.n_queries
 
 
