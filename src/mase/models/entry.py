@@ -38,8 +38,9 @@ def find_embedding(module: nn.Module, name: str | None) -> str:
     if len(embeddings) != 1:
         listed = ", ".join(embeddings) if embeddings else "none"
         raise CapabilityError(
-            f"the module has {len(embeddings)} embedding layers ({listed}), expected one; "
-            "pass embedding='name.of.layer'"
+            f"the module has {len(embeddings)} layers of torch.nn.Embedding ({listed}), expected one; pass "
+            "embedding='name.of.layer' with a layer that returns a vector per token, or wrap the probabilities: "
+            "mase.models.Callable(lambda texts: ..., labels=[...])"
         )
     return str(embeddings[0])
 
