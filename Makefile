@@ -139,7 +139,7 @@ faults: $(STAMP)
 	$(BIN)/python -m tests.faults
 
 # Explain the test splits of IMDB and Reuters with the bundled LSTMs, and write what the explanations say together. It
-# takes 15 minutes on two quiet cores and can be interrupted. MASE_DATA names the folder of the two tables.
+# takes three quarters of an hour on two cores and can be interrupted. MASE_DATA names the folder of the two tables.
 MASE_DATA ?= ../shared/data
 corpora: $(STAMP)
 	$(BIN)/mase run $(MASE_DATA)/imdb.parquet --where split=test --keep label,rating,id=imdb_id \
