@@ -13,9 +13,9 @@ from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 def test_embedding_layer_is_found_or_asked_for():
     two = torch.nn.Sequential(torch.nn.Embedding(5, 2), torch.nn.Embedding(5, 2))
-    with pytest.raises(CapabilityError, match=r"2 layers of torch.nn.Embedding \(0, 1\)"):
+    with pytest.raises(CapabilityError, match=r"2 layers of torch\.nn\.Embedding \(0, 1\)"):
         TorchModule(two, tokenize=whitespace_ids)
-    with pytest.raises(CapabilityError, match="0 layers of torch.nn.Embedding"):
+    with pytest.raises(CapabilityError, match=r"0 layers of torch\.nn\.Embedding"):
         TorchModule(torch.nn.Linear(2, 2), tokenize=whitespace_ids)
     with pytest.raises(CapabilityError, match="no layer 'wrong'"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, embedding="wrong")
