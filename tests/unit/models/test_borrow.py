@@ -42,7 +42,7 @@ def test_module_is_handed_back_as_it_was_found(method, fails):
 
     def wrap(logits):
         calls.append(len(logits))
-        if fails and len(calls) == 6:
+        if fails and len(calls) >= 6:  # the check of the layer passes over an error of its own
             raise ZeroDivisionError("at the k-th forward")
         return logits + 0 * torch.rand(1)  # uses global random numbers
 
