@@ -38,8 +38,8 @@ class Fit:
     condition
         Condition number of the design's second-moment matrix, relative to its distribution; 1 is ideal.
     n_queries, n_gradients
-        Number of model evaluations (rows), forward only and with a backward pass. The check of a torch module, six rows
-        once, is not counted (`mase.models.self_check`).
+        Number of model evaluations (rows), forward only and with a backward pass. The check of a torch module, a few
+        rows once, is not counted (`mase.models.self_check`).
     seconds
         Wall time of the explanation.
     precision

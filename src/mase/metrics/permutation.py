@@ -13,6 +13,7 @@ from mase.errors import ShapeError
 
 __all__ = ["permutation_p_values"]
 
+# Of up to so many texts that differ, all patterns are tried.
 _MOST_TEXTS = 16
 _DRAWS, _CHUNK = 9_999, 1_000
 # Up to so many possible sums, and so many of them times different sizes, all sums are counted.

@@ -28,7 +28,7 @@ def check_layer(engine: Engine, ids: torch.Tensor, movable: torch.Tensor, refere
     """Check that a module reads the movable tokens of a text at the layer of the engine, and nowhere else.
 
     A module is checked once with each reference, on the first text with several movable tokens. One that draws random
-    numbers cannot be checked.
+    numbers cannot be checked, nor one that fails on these rows. A module that is refused is asked again each time.
 
     Parameters
     ----------
@@ -44,31 +44,31 @@ def check_layer(engine: Engine, ids: torch.Tensor, movable: torch.Tensor, refere
     CapabilityError
         If the vectors of tokens depend on other tokens, or their places do, or the module also reads the ids elsewhere.
     """
-    checked = _CHECKED.setdefault(engine.module, set())
-    if (engine.embedding, reference_id) in checked or int(movable.sum()) < 2:
+    checked, key = _CHECKED.setdefault(engine.module, set()), (engine.embedding, reference_id)
+    if key in checked or int(movable.sum()) < 2:
         return
     rows = _rows(ids, movable, reference_id)
     try:
         vectors, expected, captured = engine.capture(rows)
         found = captured.forward_from(rows[:1].repeat(len(rows), 1), lambda: vectors)
     except ModelError:  # as for rows with other numbers of end tokens, of which some models want the same
+        checked.add(key)
         return
     first_half = (rows[2] == rows[1])[: vectors.shape[1], None]
     in_place = _near(vectors[2], torch.where(first_half, vectors[1], vectors[0]), vectors - vectors[:1])
     alone = _near(found, expected, expected - expected[:1])
-    if not (in_place and alone) and not torch.equal(expected, replace(engine, seed=engine.seed + 1).forward(rows)):
+    if (in_place and alone) or not torch.equal(expected, replace(engine, seed=engine.seed + 1).forward(rows)):
+        checked.add(key)
         return
     if not in_place:
         raise CapabilityError(
             f"layer {engine.embedding!r} returns vectors that do not belong to the tokens one by one: the module puts "
             f"the tokens in another order before it embeds them, or mixes them there; {_ADVICE}"
         )
-    if not alone:
-        raise CapabilityError(
-            f"the module reads the tokens elsewhere, too, and not only by the layer {engine.embedding!r}: with other "
-            f"tokens it returned {_told(expected)}, and with their vectors {_told(found)}; {_ADVICE}"
-        )
-    checked.add((engine.embedding, reference_id))
+    raise CapabilityError(
+        f"the module reads the tokens elsewhere, too, and not only by the layer {engine.embedding!r}: with other "
+        f"tokens it returned {_told(expected)}, and with their vectors {_told(found)}; {_ADVICE}"
+    )
 
 
 def _rows(ids: torch.Tensor, movable: torch.Tensor, reference_id: int | None) -> torch.Tensor:

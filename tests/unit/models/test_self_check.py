@@ -96,8 +96,10 @@ def explained(module, **options):
     ],
 )
 def test_modules_that_read_words_elsewhere_are_refused(module, said, reference):
-    with pytest.raises(CapabilityError, match=said):
-        explained(module(), **reference)
+    built = module()
+    for _ in range(2):  # not the first time alone
+        with pytest.raises(CapabilityError, match=said):
+            explained(built, **reference)
 
 
 def test_a_layer_that_looks_at_other_tokens_is_refused():
@@ -114,7 +116,7 @@ def test_others_are_explained_and_checked_once(module):
     second = explained(built, unk_id=UNKNOWN)
     assert np.array_equal(first.scores, second.scores)
     assert first.fit.n_queries == second.fit.n_queries
-    assert len(calls) - n_first < n_first or module is Noisy
+    assert len(calls) - n_first < n_first
 
 
 def test_esm_that_counts_its_masks_is_refused_with_the_mask_alone():
