@@ -38,7 +38,7 @@ class Answers:
     name: str
     output: Output
     labels: tuple[str, ...] | None
-    taker: str = "Callable"
+    taker: str
 
     def table(self, result: Any, texts: Sequence[object]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.

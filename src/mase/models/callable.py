@@ -107,6 +107,11 @@ class Callable(Reopened):
         return None if module is None else str(module).partition(".")[0]
 
     @property
+    def opened_as(self) -> str:
+        """Name of the class that takes the options which messages name."""
+        return type(self).__name__
+
+    @property
     def references(self) -> tuple[Reference, ...]:
         """The references: "mask" if there is a mask token, and "delete", which removes the word."""
         return ("delete",) if self._mask_token is None else ("mask", "delete")
@@ -194,7 +199,7 @@ class Callable(Reopened):
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
             found = self._called(texts)
-            scores = Answers(self.name, self._output, self._labels).table(found, texts)
+            scores = Answers(self.name, self._output, self._labels, self.opened_as).table(found, texts)
             self._n_columns = scores.shape[1]
             columns = _columns_of(found)
             if columns is None:

@@ -93,7 +93,7 @@ def of_function(model: Any, function: Any, *, is_named: bool) -> Description:
     owner = getattr(function, "__self__", None)
     kind = f"function {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
     named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
-    guesses = unnamed(model.labels, "pass mase.models.Callable(..., labels=[...]), one name per column")
+    guesses = unnamed(model.labels, f"pass mase.models.{model.opened_as}(..., labels=[...]), one name per column")
     return Description(kind, named if is_named else "the columns, numbered", guesses=guesses)
 
 

@@ -85,7 +85,9 @@ class Engine:
 
         def read(layer: nn.Embedding, args: tuple[Any, ...]) -> None:
             value = args[0] if args else None
-            if isinstance(value, torch.Tensor) and value.shape == ids.shape and bool((value == ids).all()):
+            if not isinstance(value, torch.Tensor) or value.is_meta:
+                return
+            if value.shape == ids.shape and bool((value == ids).all()):
                 sizes.append(layer.num_embeddings)
 
         embeddings = [layer for layer in self.module.modules() if isinstance(layer, nn.Embedding)]

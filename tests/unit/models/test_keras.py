@@ -131,6 +131,14 @@ def test_models_that_cannot_be_explained():
             KerasModel(network(), wrong).predict([TEXT])
 
 
+def test_messages_and_guesses_name_the_class_of_the_model():
+    with pytest.raises(ModelError, match=r"pass KerasModel\(\.\.\., outputs='logits'\)"):
+        KerasModel(network("linear"), ids, outputs="probabilities").predict([TEXT])
+    with pytest.raises(ModelError, match=r"pass KerasModel\(\.\.\., multilabel=True\)"):
+        KerasModel(network("sigmoid"), ids, outputs="probabilities").predict([TEXT])
+    assert "mase.models.KerasModel(" in KerasModel(network(), ids).description.guesses[0].remedy
+
+
 def test_spans_of_a_vectorizer_are_left_out_and_tokenizers_are_vectorizers():
     module = network()
     expected = KerasModel(module, ids).predict([TEXT])

@@ -65,9 +65,18 @@ def test_sigma_per_word_with_a_word_that_cannot_move():
         )
 
 
-def test_a_model_without_its_weights_is_an_error():
+def small_bert():
     module, tokenizer = family("bert")
-    model = HuggingFace(module.to("meta"), tokenizer)
+    return HuggingFace(module.to("meta"), tokenizer)
+
+
+def small_lstm():
+    return TorchModule(SmallLSTM().to("meta"), tokenize=whitespace_ids)
+
+
+@pytest.mark.parametrize("make", [small_bert, small_lstm])
+def test_a_model_without_its_weights_is_an_error(make):
+    model = make()
     for ask in (mase.Explainer(model), lambda text: model.predict([text])):
         with pytest.raises(CapabilityError, match=r"device meta.*load its weights"):
             ask("w1 w2")

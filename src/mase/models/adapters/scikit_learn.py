@@ -102,6 +102,11 @@ class _OfThreshold(Callable):
     """An estimator whose own predictions follow a threshold, which its scores do not tell."""
 
     @property
+    def opened_as(self) -> str:
+        """Name of the class that takes the options which messages name."""
+        return Callable.__name__
+
+    @property
     def description(self) -> Description:
         """What the estimator was taken for; that the largest score is predicted is a guess."""
         remedy = "compare the probabilities, which are those of the estimator, with its threshold"

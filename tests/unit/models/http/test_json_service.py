@@ -136,6 +136,12 @@ def test_answers_that_are_wrong(answer, options, message):
         JSONService(url, **options).predict(["a"])
 
 
+def test_scores_that_are_no_probabilities_name_the_class_of_the_model():
+    message = r"pass JSONService\(\.\.\., multilabel=True\)"
+    with served({"POST /": lambda body: [[0.9, 0.8]]}) as (url, _), pytest.raises(ModelError, match=message):
+        JSONService(url, ["a", "b"]).predict(["a"])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
