@@ -18,7 +18,7 @@ from mase.models.identity import identity
 from mase.models.optional import AnsweredProbe
 from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.regression.strategy import Solution
 from mase.results import fit_of, notes_of, response_of, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
@@ -142,7 +142,7 @@ class BoundText:
             )
 
     def masked(
-        self, answers: Answers, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
+        self, known: KnownScores, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
     ) -> MaskedPredictions:
         """Return the predictions of the model with units masked, from at most `budget` evaluations."""
         probe, n_setup = self.probe, 0
@@ -154,7 +154,7 @@ class BoundText:
         units, left = members(self.words, self.of_token), budget - n_setup
         labels, target = self.model.labels, self.targets[0]
         return MaskedPredictions(
-            probe, units, labels, target, self.link, answers, left, batch_size, n_asked=n_setup, watch=watch
+            probe, units, labels, target, self.link, known, left, batch_size, n_asked=n_setup, watch=watch
         )
 
     def attribution(

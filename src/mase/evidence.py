@@ -14,7 +14,7 @@ from mase.errors import OptionError
 from mase.links import Contrast, Output, predictions, respond
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.models.protocol import Probe
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.scalars import is_integer
 
 __all__ = ["MaskedPredictions", "ModelReading", "Reading", "check_evidence", "n_for_evidence", "n_for_scores"]
@@ -143,8 +143,8 @@ class MaskedPredictions:
         Names of the k classes.
     target, link
         Index of the explained class, and the link that is explained.
-    answers
-        Rows that were asked before; they cost nothing. New ones are added.
+    known
+        Scores of rows that were asked before, which cost nothing. New ones are added.
     budget
         Number of rows that may still be asked.
     batch_size
@@ -162,7 +162,7 @@ class MaskedPredictions:
     labels: Sequence[str]
     target: int
     link: str | Contrast
-    answers: Answers
+    known: KnownScores
     budget: int
     batch_size: int | None = None
     n_asked: int = 0
@@ -170,7 +170,7 @@ class MaskedPredictions:
     other_reading: Reading | None = None
 
     def __post_init__(self) -> None:
-        self.answers.with_text(self.probe.start, len(self.probe.scale))
+        self.known.with_text(self.probe.start, len(self.probe.scale))
 
     @property
     def reading(self) -> Reading:
@@ -217,20 +217,20 @@ class MaskedPredictions:
         """Return these units as a flip set, or a smaller one if the model was asked for all smaller ones."""
         smallest = True
         for size in range(1, len(units)):
-            if comb(len(order), size) > len(self.answers):
+            if comb(len(order), size) > len(self.known):
                 smallest = False
                 break
             smaller = list(combinations(order, size))
-            known = self.answers.get(self._table([self._without(some) for some in smaller]))
+            asked = self.known.get(self._table([self._without(some) for some in smaller]))
             found = (
                 some
-                for some, scores in zip(smaller, known, strict=True)
+                for some, scores in zip(smaller, asked, strict=True)
                 if scores is not None and self._is_other(scores)
             )
             units = next(found, units)
             if len(units) == size:
                 break
-            smallest = all(scores is not None for scores in known)
+            smallest = all(scores is not None for scores in asked)
             if not smallest:
                 break
         (scores,) = self.scores([self._without(units)])
@@ -239,8 +239,8 @@ class MaskedPredictions:
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         """Return the first sets, as many as can be masked within the budget."""
-        known = self.answers.get(self._table([self._without(units) for units in sets]))
-        new = np.cumsum([scores is None for scores in known])
+        asked = self.known.get(self._table([self._without(units) for units in sets]))
+        new = np.cumsum([scores is None for scores in asked])
         return sets[: int(np.searchsorted(new, self.budget, side="right"))]
 
     def _flips(self, sets: Sequence[tuple[int, ...]]) -> list[bool]:
@@ -279,7 +279,7 @@ class MaskedPredictions:
         """Return the scores `(k,)` of each row `(p,)`; those that were not asked are asked in one batch."""
         if not rows:
             return []
-        return list(self.answers.complete(self._table(rows), self._ask))
+        return list(self.known.complete(self._table(rows), self._ask))
 
     def _ask(self, rows: Floats) -> Floats:
         self.n_asked += len(rows)

@@ -19,7 +19,7 @@ from mase.models.identity import identity, is_same
 from mase.models.protocol import Model
 from mase.options import MoreOptions, merged, names_of, values_of, windows_of
 from mase.progress import Listener, each, tracked
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.stopping import NEVER, Stopping
 from mase.rng import seeded, stream_key
@@ -239,7 +239,7 @@ class Explainer:
                 return masked(found, self._masked_windows(found), 1).without(out)
             bound = self._bound(document, Question(found.target, found.responses[0].against), self.splitter)
             bound.check_units(found)
-            return bound.masked(Answers(), 1, self.query.rows).without(out)
+            return bound.masked(KnownScores(), 1, self.query.rows).without(out)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         document = Document.of(text, fixed=self.fixed, background=self.background)
@@ -264,7 +264,7 @@ class Explainer:
         for window in LongText.found(found, self.splitter).windows:
             bound = self._bound(window.document, question, window.splitter)
             n_samples = self.measurement.budget(bound.probe)
-            tested = bound.masked(Answers(), n_for_evidence(n_samples, self.n_tested), self.query.rows)
+            tested = bound.masked(KnownScores(), n_for_evidence(n_samples, self.n_tested), self.query.rows)
             windows.append(MaskedWindow(window, bound.units, tested, bound.probe.n_setup))
         return windows
 

@@ -12,9 +12,9 @@ from mase.links import Contrast
 from mase.methods import Method
 from mase.models.protocol import Probe
 from mase.progress import Reporter
-from mase.regression.answers import Answers
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
+from mase.regression.known_scores import KnownScores
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.repetition import repeated
@@ -33,7 +33,7 @@ def measure(
     *,
     query: QueryOptions = AUTO,
     stopping: Stopping = NEVER,
-    answers: Answers | None = None,
+    known: KnownScores | None = None,
     reporter: Reporter | None = None,
     others: Sequence[int] = (),
     link: str | Contrast | None = None,
@@ -43,8 +43,8 @@ def measure(
     The rows are chosen for the class `target`; `others` are further classes, which are solved from the same answers.
     The `link` is that of the method by default.
 
-    Rows of zeros and ones that are among the `answers` are not asked again; others are added to them. The `reporter` is
-    told of batches and rounds, and what it raises ends the measurement.
+    Rows of zeros and ones whose scores are `known` are not asked again, and the scores of others are added. The
+    `reporter` is told of batches and rounds, and what it raises ends the measurement.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def measure(
         moving,
         binary=method.space.binary,
         options=query,
-        answers=answers,
+        known=known,
     )
     if reporter is not None:
         oracle.cost.listener = reporter.asked

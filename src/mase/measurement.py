@@ -15,7 +15,7 @@ from mase.methods import Method, describe, resolve
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Probe
 from mase.progress import Listener, Reporter
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
 from mase.rng import generator
@@ -85,7 +85,7 @@ class Measurement:
             n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
             report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
         measured = replace(self.method, n_samples=n_for_scores(n_samples, self.n_tested))
-        answers = Answers() if tests and self.n_tested else None
+        known = KnownScores() if tests and self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key + stream)
         first, *others = bound.targets
         solution = measure(
@@ -95,14 +95,14 @@ class Measurement:
             rng,
             query=self.query,
             stopping=self.stopping,
-            answers=answers,
+            known=known,
             reporter=report,
             others=others,
             link=bound.link,
         )
-        if answers is None:
+        if known is None:
             return bound.attribution(solution, settings, self.seed)
-        tested = bound.masked(answers, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
+        tested = bound.masked(known, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
 
     def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:

@@ -9,16 +9,16 @@ import mase
 from mase.errors import DataError, OptionError
 from mase.evidence import MaskedPredictions
 from mase.io.json import from_dict
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.testing import FunctionProbe
 
 LABELS = ("class", "other")
 
 
-def probe_and_test(function, p, *, answers=None, budget=35):
+def probe_and_test(function, p, *, known=None, budget=35):
     probe = FunctionProbe(function, p)
     units = [np.array([index]) for index in range(p)]
-    return probe, MaskedPredictions(probe, units, LABELS, 0, "margin", answers or Answers(), budget)
+    return probe, MaskedPredictions(probe, units, LABELS, 0, "margin", known or KnownScores(), budget)
 
 
 def asked(probe):
@@ -62,20 +62,20 @@ def every_row(p):
 
 
 def test_what_was_asked_costs_nothing_and_shows_the_smallest_set():
-    answers, rows = Answers(), every_row(6)
+    known, rows = KnownScores(), every_row(6)
     logits = either_of_two(rows)
-    answers.add(rows, np.column_stack([logits, np.zeros(len(rows))]))
-    model, test = probe_and_test(either_of_two, 6, answers=answers, budget=35)
+    known.add(rows, np.column_stack([logits, np.zeros(len(rows))]))
+    model, test = probe_and_test(either_of_two, 6, known=known, budget=35)
     flip_set = test.evidence((0, 2, 1, 3, 4, 5), 3).flip_set
     assert (flip_set.units, flip_set.smallest) == ((0, 1), True)
     assert (asked(model), test.n_asked) == (0, 0)
 
 
 def test_a_smaller_set_that_was_asked_is_found_although_the_order_is_bad():
-    answers, rows = Answers(), every_row(5)
+    known, rows = KnownScores(), every_row(5)
     function = lambda rows: 4 * rows[:, 4] + np.minimum(rows[:, 0], rows[:, 1]) * 6 - 7  # noqa: E731
-    answers.add(rows, np.column_stack([function(rows), np.zeros(len(rows))]))
-    _, test = probe_and_test(function, 5, answers=answers)
+    known.add(rows, np.column_stack([function(rows), np.zeros(len(rows))]))
+    _, test = probe_and_test(function, 5, known=known)
     flip_set = test.evidence((2, 3, 0, 1, 4), 2).flip_set
     assert (len(flip_set.units), flip_set.smallest) == (1, True)
 

@@ -91,12 +91,12 @@ class Regression:
             If the design, the estimator and the space are incompatible, or the rows cannot follow the stopping rule.
         """
         distribution = self.design.distribution(oracle.scale)
-        if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None:
+        if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None:
             budget = min(budget, 2 ** (oracle.size + 1))  # all subsets are asked instead, however many rows there are
         sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
         self._check_compatible(oracle, sample)
         stopping.check(sample, oracle.method)
-        sample = replace(sample, n_certain=0) if oracle.answers is None else sample  # other draws get other answers
+        sample = replace(sample, n_certain=0) if oracle.known is None else sample  # other draws get other answers
         return self._assessed(oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), stopping)
 
     def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
@@ -136,7 +136,7 @@ class Regression:
         solved: tuple[Problem, Estimate] | None = None
         while True:
             wanted = stopping.goal(sample, cap, solved, fewest)
-            if isinstance(self.design, ExhaustiveDesign) and oracle.answers is not None and wanted >= 2**oracle.size:
+            if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None and wanted >= 2**oracle.size:
                 return self._exhausted(oracle, self.design, distribution)
             gamma = None
             for goal in cycle(self.design, len(scores), wanted):

@@ -12,10 +12,10 @@ from mase.attribution import Note
 from mase.links import Contrast, floored, respond
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms
 from mase.models.protocol import Probe, SeededProbe
-from mase.regression.answers import Answers
 from mase.regression.capabilities import differentiable, exchanging, half_precision, with_rules
 from mase.regression.consistency import UNCHECKED, Consistency, Repeats
 from mase.regression.cost import Cost
+from mase.regression.known_scores import KnownScores
 from mase.regression.precision import AUTO, NO_INSTRUCTIONS, Precision, QueryOptions, too_noisy, trial_rows
 
 __all__ = ["Oracle"]
@@ -36,7 +36,7 @@ class Oracle:
     ----------
     start
         Scores of the text itself `(1, k)`.
-    answers
+    known
         The scores of the rows of zeros and ones that were evaluated. None to evaluate a row whenever it is asked, as in
         a space that is not `binary`.
     options
@@ -58,7 +58,7 @@ class Oracle:
     target: int
     active: Ints
     start: Floats
-    answers: Answers | None = None
+    known: KnownScores | None = None
     binary: bool = True
     options: QueryOptions = AUTO
     consistency: Consistency = field(default_factory=lambda: UNCHECKED)
@@ -80,15 +80,16 @@ class Oracle:
         *,
         binary: bool,
         options: QueryOptions,
-        answers: Answers | None = None,
+        known: KnownScores | None = None,
     ) -> "Oracle":
         """Return the oracle of the coordinates that are `moving` `(p,)`; the evaluations of the setup are counted.
 
-        In a `binary` space, it uses `answers` and adds to them, or keeps its own.
+        In a `binary` space, it uses the `known` scores and adds to them, or keeps its own.
         """
-        known = (Answers() if answers is None else answers).with_text(probe.start, len(moving)) if binary else None
+        known = KnownScores() if known is None else known
+        kept = known.with_text(probe.start, len(moving)) if binary else None
         cost = Cost(probe.n_setup)
-        return cls(probe, method, link, target, np.flatnonzero(moving), probe.start, known, binary, options, cost=cost)
+        return cls(probe, method, link, target, np.flatnonzero(moving), probe.start, kept, binary, options, cost=cost)
 
     @property
     def size(self) -> int:
@@ -209,16 +210,15 @@ class Oracle:
         return probe.contributions(self.link, self.target)[self.active]
 
     def again(self, probe: Probe | None = None, *, rows: int | None = None, remember: bool = True) -> "Oracle":
-        """Return a copy that starts again at row 0, without other answers than that to the text itself.
+        """Return a copy that starts again at row 0, which knows no scores but those of the text itself.
 
-        It may have another probe or batches of `rows` rows. Unless it is to `remember` answers, it evaluates a row
+        It may have another probe or batches of `rows` rows. Unless it is to `remember` scores, it evaluates a row
         whenever it is asked.
         """
         options = self.options if rows is None else replace(self.options, batch_size=rows)
-        answers = (
-            None if self.answers is None or not remember else Answers().with_text(self.start, len(self.probe.scale))
-        )
-        oracle = replace(self, probe=probe or self.probe, options=options, answers=answers, consistency=UNCHECKED)
+        keeps = remember and self.known is not None
+        known = KnownScores().with_text(self.start, len(self.probe.scale)) if keeps else None
+        oracle = replace(self, probe=probe or self.probe, options=options, known=known, consistency=UNCHECKED)
         oracle.n_rows, oracle.n_reused, oracle.half, oracle.full_because = 0, 0, None, None
         return oracle
 
@@ -230,10 +230,10 @@ class Oracle:
 
     def _answered(self, rows: R, evaluate: Callable[[R], Floats]) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`, of which `evaluate` gets those that have to be evaluated."""
-        if self.answers is None:
+        if self.known is None:
             return evaluate(rows)
         n_before = self.n_rows
-        scores = self.answers.complete(rows, evaluate)
+        scores = self.known.complete(rows, evaluate)
         self.n_reused += len(rows) - (self.n_rows - n_before)
         return scores
 
@@ -260,7 +260,7 @@ class Oracle:
         self.full_because = too_noisy(full.responses(rows), trial.responses(rows))
         self.half = self.full_because is None
         if self.half:
-            self.probe, self.answers = trial.probe, trial.answers
+            self.probe, self.known = trial.probe, trial.known
 
     def _keep_full_precision(self) -> None:
         """Add a note that gradients use full precision, if half precision was requested."""

@@ -64,7 +64,7 @@ def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
     n = min(_MOST_ROUNDED, oracle.size)
     rows = np.ones((n, len(oracle.probe.scale)))
     rows[np.arange(n), oracle.active[:n]] = 0.0
-    known = [None] * n if oracle.answers is None else oracle.answers.get(rows)
+    known = [None] * n if oracle.known is None else oracle.known.get(rows)
     repeats = Repeats(oracle.probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
     differences = [
         repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])

@@ -13,7 +13,7 @@ from mase.choices import Pooling
 from mase.evidence import MaskedPredictions
 from mase.links import Output
 from mase.models.protocol import Opened
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.windows.long_text import WindowText
 from mase.windows.pooling import pooled, weights
 
@@ -52,7 +52,7 @@ def masked(found: Attribution, windows: Sequence[MaskedWindow], n_rows: int) -> 
     reading = _PooledReading([window.predictions for window in windows], found.method["pooling"], first.target)
     columns = [np.array([index]) for index in range(len(units))]
     return MaskedPredictions(
-        probe, columns, first.labels, first.target, first.link, Answers(), n_rows, other_reading=reading
+        probe, columns, first.labels, first.target, first.link, KnownScores(), n_rows, other_reading=reading
     )
 
 

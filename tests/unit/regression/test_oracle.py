@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.regression.answers import Answers
+from mase.regression.known_scores import KnownScores
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
 from mase.testing import FunctionProbe, smooth
@@ -48,7 +48,7 @@ def test_answers_of_words_that_do_not_move_are_those_of_the_whole_text():
 
 def test_an_oracle_that_begins_again_knows_the_text_only():
     probe, rows = recorded(3)
-    first = oracle_of(probe, answers=Answers())
+    first = oracle_of(probe, known=KnownScores())
     wanted = np.array([[0.0, 1, 1], [1, 1, 1], [0, 1, 1]])
     first.scores(wanted)
     first.again().scores(wanted)

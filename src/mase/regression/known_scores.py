@@ -1,4 +1,4 @@
-"""The class scores of rows that a model has been asked for, so that it is not asked again."""
+"""The class scores of rows that were evaluated, so that no row is evaluated twice."""
 
 from collections.abc import Callable
 from typing import Self, TypeVar
@@ -7,12 +7,12 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 
-__all__ = ["Answers"]
+__all__ = ["KnownScores"]
 
 R = TypeVar("R", Floats, Ints)
 
 
-class Answers:
+class KnownScores:
     """Class scores by row, for rows of zeros and ones over all p coordinates, or for rows of p integers."""
 
     def __init__(self) -> None:
