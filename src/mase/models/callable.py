@@ -11,9 +11,9 @@ from mase.choices import Reference
 from mase.document import Document, Input
 from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
-from mase.models.answers import Answers
 from mase.models.callable_probe import CallableProbe
 from mase.models.description import Description, of_function
+from mase.models.expected_output import ExpectedOutput
 from mase.models.locks import alone
 from mase.models.options import check_labels
 from mase.models.origin import Reopened
@@ -41,7 +41,7 @@ class Callable(Reopened):
     ----------
     predict_proba
         Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a
-        tensor, a data frame or a sparse matrix (see `mase.models.answers.Answers`).
+        tensor, a data frame or a sparse matrix (see `mase.models.expected_output.ExpectedOutput`).
     labels
         Names of the k classes; by default the `classes_` of the estimator whose method `predict_proba` it is, or the
         names of the columns of a data frame, or else "0", "1", .... For one column: the names of both classes, or of
@@ -186,7 +186,7 @@ class Callable(Reopened):
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return the class scores or values `(n, k)` of n texts or records.
 
-        They are checked by `mase.models.answers.Answers`. Only one thread at a time calls the function.
+        They are checked by `mase.models.expected_output.ExpectedOutput`. Only one thread at a time calls the function.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Callable(Reopened):
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
             found = self._called(texts)
-            scores = Answers(self.name, self._output, self._labels, self.opened_as).table(found, texts)
+            scores = ExpectedOutput(self.name, self._output, self._labels, self.opened_as).scores(found, texts)
             self._n_columns = scores.shape[1]
             columns = _columns_of(found)
             if columns is None:

@@ -13,10 +13,10 @@ from mase.arrays import Bools, Floats, Ints
 from mase.document import Document, Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
 from mase.links import Output, predictions
-from mase.models.answers import Answers
 from mase.models.autograd import is_sigmoid
 from mase.models.batching import in_batches
 from mase.models.description import Description, recognised
+from mase.models.expected_output import ExpectedOutput
 from mase.models.options import check_keep, check_labels, check_length, check_outputs
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
@@ -215,12 +215,12 @@ class TokenIds(Reopened):
         for index, (ids, _) in enumerate(rows):
             by_length.setdefault(len(ids), []).append(index)
         result = np.empty((len(rows), self._scores.n_classes))
-        answers = Answers(self.name, self.output, self.labels, type(self).__name__)
+        expected = ExpectedOutput(self.name, self.output, self.labels, type(self).__name__)
         for indices in by_length.values():
             batch = [rows[index] for index in indices]
             types = None if batch[0][1] is None else np.array([kinds for _, kinds in batch], dtype=np.int64)
             answer = self._run(np.array([ids for ids, _ in batch], dtype=np.int64), types)
-            result[indices] = answers.table(answer, [f"ids {ids}" for ids, _ in batch])
+            result[indices] = expected.scores(answer, [f"ids {ids}" for ids, _ in batch])
         return result
 
 

@@ -1,4 +1,4 @@
-"""Tests of `mase.models.answers`."""
+"""Tests of `mase.models.expected_output`."""
 
 import sys
 

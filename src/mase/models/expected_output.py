@@ -1,4 +1,4 @@
-"""Check the output of a black box and convert it to class scores."""
+"""What a black box is expected to return, and how that becomes class scores."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mase.arrays import Bools, Floats
 from mase.errors import MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import Output
 
-__all__ = ["Answers"]
+__all__ = ["ExpectedOutput"]
 
 _ROUNDING = 1e-6
 _SUM_ROUNDING = 0.01  # bfloat16 has eight bits
@@ -20,8 +20,8 @@ _FUNCTION = "pass a function such as predict_proba"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """The expected output of a black box.
+class ExpectedOutput:
+    """What a black box is expected to return.
 
     Attributes
     ----------
@@ -31,16 +31,16 @@ class Answers:
         Whether the numbers are probabilities, logits or values.
     labels
         Names of the classes or values, or of the second of two classes; None if their number is not known yet.
-    taker
-        The class of the model, which takes the options that messages name.
+    opened_as
+        Name of the class that takes the options which messages name.
     """
 
     name: str
     output: Output
     labels: tuple[str, ...] | None
-    taker: str
+    opened_as: str
 
-    def table(self, result: Any, texts: Sequence[object]) -> Floats:
+    def scores(self, result: Any, texts: Sequence[object]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.
 
         The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
@@ -140,8 +140,8 @@ class Answers:
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
             raise ModelError(
                 f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; pass "
-                f"{self.taker}(..., outputs='logits'{labels}) if they are logits, or outputs='values' if they are no "
-                "class scores"
+                f"{self.opened_as}(..., outputs='logits'{labels}) if they are logits, or outputs='values' if they are "
+                "no class scores"
             )
 
     def _check_sums(self, table: Floats, texts: Sequence[object]) -> None:
@@ -150,7 +150,7 @@ class Answers:
             total = table[np.flatnonzero(bad)[0]].sum()
             raise ModelError(
                 f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; "
-                f"pass {self.taker}(..., multilabel=True) if the classes are separate questions"
+                f"pass {self.opened_as}(..., multilabel=True) if the classes are separate questions"
             )
 
     def _first(self, bad: Bools, table: Floats, texts: Sequence[object]) -> str:
