@@ -27,7 +27,7 @@ _TICK = 1.0
 
 
 @dataclass(slots=True)
-class _Part:
+class _Arrived:
     """The tables of a part that have arrived, by their first row."""
 
     n_missing: int
@@ -73,7 +73,7 @@ class Driver:
         self._engine, self._recipe, self._plan = engine, recipe, plan
         self._writer, self._progress, self._failed = writer, progress, again
         self._any_explained = self._all_read = False
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, _Arrived] = {}
         self._given: dict[int, Task] = {}
         self._again: deque[tuple[Sequence[Item], int]] = deque()
         self._n_tasks = 0
@@ -134,11 +134,11 @@ class Driver:
         """Return the rows of a part that are explained."""
         return self._failed.get(part, self._plan.rows(part))
 
-    def _begun(self, part: int) -> _Part:
+    def _begun(self, part: int) -> _Arrived:
         """Return a part that lacks all its texts, or those that are tried again."""
         failed = self._failed.get(part)
         pieces = {} if failed is None else self._writer.explained(part, failed)
-        return _Part(len(self._wanted(part)), pieces)
+        return _Arrived(len(self._wanted(part)), pieces)
 
     def _next(self, new: Iterator[Sequence[Item]]) -> Task | None:
         """Return the next task: one that is tried again, or else new texts; None if there is none at the moment."""

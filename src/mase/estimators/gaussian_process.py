@@ -15,7 +15,7 @@ from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
 from mase.regression.factored import Factored, Prior, Whitened
 from mase.regression.influence import Influence
-from mase.regression.laws import Aim, Laws, Mixture, settled
+from mase.regression.laws import Aim, Laws, Mixture, self_consistent
 from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
 
@@ -32,7 +32,7 @@ _STEPS, _ROUGH_STEPS = 8, 1
 _MOST_TUNED = 128
 # Twice as many rows and more are split into blocks of at least so many.
 _BLOCK = 1_000
-# Pairs of ways to the laws that scores aim at, and how often the variance of the scores at their ends counts: the
+# Pairs of paths to the laws that scores aim at, and how often the variance of the scores at their ends counts: the
 # posterior knows less of other seeds than there is to know. Chosen on validation texts.
 _PAIRS, _AIMED = 8, 4
 
@@ -74,7 +74,7 @@ class GaussianProcess:
 
     A design may have an aim: laws that follow from the scores, whichever rows were drawn. The scores are those under
     their own laws. There may be several such laws: of two words that need each other, the one that is kept more often
-    has the lower score, and whichever leads stays ahead. So the laws are a mean over sixteen ways to them, each with an
+    has the lower score, and whichever leads stays ahead. So the laws are a mean over sixteen paths, each with an
     error of the scores that is drawn from the posterior, in pairs of opposite errors. Four times the variance of the
     scores at their ends is added to the variances. The jackknife leaves out all rows of a law at once, as they went by
     the same scores.
@@ -113,8 +113,8 @@ class GaussianProcess:
         own = [found] if tuned else [Posterior.of(rows, prior, found.reaches[:2], whole=False) for _, rows in varied]
         unsure = float(np.clip(2 * _MOST_TUNED / sum(len(rows.y) for rows in blocks) - 1, 0, 1))
         reaches = alike.reaches if tuned else alike.reaches[:1]
-        parts = tuple(
-            _Part(
+        known = tuple(
+            _Block(
                 problem.rows(block),
                 block,
                 rows,
@@ -125,7 +125,7 @@ class GaussianProcess:
             )
             for (block, rows), one in zip(varied, own, strict=True)
         )
-        solved = _Solved(parts, len(blocks), problem.n, unsure)
+        solved = _Solved(known, len(blocks), problem.n, unsure)
         if problem.aim is None:
             return solved.under(Coefficients.of(problem.laws), np.zeros(problem.p))
         further = {name: solved.aimed(aim) for name, aim in problem.further.items()}
@@ -187,13 +187,13 @@ def _drawn(z: Floats) -> list[Ints]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Block:
     """What is known of a block of rows, whichever coefficients are to be estimated.
 
     Attributes
     ----------
-    problem, block, rows
-        The problem of its rows, their indices, and the different ones.
+    problem, indices, rows
+        The problem of its rows, their indices `(m,)`, and the different ones.
     factors, influence, variances
         The kernels of each reach, what each row adds to coefficients, and the variances of the coefficients `(p,)`.
     alike
@@ -201,7 +201,7 @@ class _Part:
     """
 
     problem: Problem
-    block: Ints
+    indices: Ints
     rows: DistinctRows
     factors: tuple[Factored, ...]
     influence: Influence
@@ -215,7 +215,7 @@ class _Solved:
 
     Attributes
     ----------
-    parts, n_blocks
+    blocks, n_blocks
         The blocks of rows with different responses, and the number of all blocks.
     n
         Number of all rows.
@@ -223,7 +223,7 @@ class _Solved:
         How much the posterior for equal scales counts, from 0 to 1.
     """
 
-    parts: tuple[_Part, ...]
+    blocks: tuple[_Block, ...]
     n_blocks: int
     n: int
     unsure: float
@@ -231,17 +231,17 @@ class _Solved:
     def aimed(self, aim: Aim) -> Estimate:
         """Return the estimate under the laws that follow from the scores under them.
 
-        The laws are a mean over the ends of several ways, each with an error of the scores.
+        The laws are a mean over the ends of several paths, each with an error of the scores.
         """
 
-        def scores(ways: Sequence[Mixture]) -> Floats:
-            targets = Coefficients.of_each(ways)
-            return np.asarray(sum(part.influence.means(targets) for part in self.parts) / self.n_blocks)
+        def scores(mixtures: Sequence[Mixture]) -> Floats:
+            targets = Coefficients.of_each(mixtures)
+            return np.asarray(sum(block.influence.means(targets) for block in self.blocks) / self.n_blocks)
 
-        spread = np.sqrt(np.maximum(sum(part.variances for part in self.parts), 0)) / self.n_blocks
+        spread = np.sqrt(np.maximum(sum(block.variances for block in self.blocks), 0)) / self.n_blocks
         noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
         errors = np.concatenate([noise, -noise])
-        ends = settled(aim, lambda ways: scores(ways) + errors, len(spread), len(errors))
+        ends = self_consistent(aim, lambda mixtures: scores(mixtures) + errors, len(spread), len(errors))
         mean = Mixture(
             *(np.mean(each, axis=0) for each in zip(*((end.shares, end.rates) for end in ends), strict=True))
         )
@@ -251,19 +251,19 @@ class _Solved:
         """Return the estimate of coefficients, to whose variances those of what their laws change `(p,)` are added."""
         p = len(moved)
         changes, covariance, mean, used = np.zeros((self.n, p)), np.diag(moved), np.zeros(p), 0.0
-        for part in self.parts:
-            rows = replace(part.rows, target=target)
-            found = Posterior.under(rows, part.factors)
-            changed, expected = part.influence.changes(target)
-            changes[part.block] = changed[rows.group] / self.n_blocks
-            clusters = _clusters(part.problem, rows)
+        for block in self.blocks:
+            rows = replace(block.rows, target=target)
+            found = Posterior.under(rows, block.factors)
+            changed, expected = block.influence.changes(target)
+            changes[block.indices] = changed[rows.group] / self.n_blocks
+            clusters = _clusters(block.problem, rows)
             spread = (1 - self.unsure) * _checked(found.covariance, changed, expected, clusters)
             if self.unsure:
-                alike = Posterior.under(rows, part.alike)
+                alike = Posterior.under(rows, block.alike)
                 spread += self.unsure * (found.covariance + alike.covariance) / 2
             covariance += spread / self.n_blocks**2
             mean += found.mean / self.n_blocks
-            used += found.used / len(self.parts)
+            used += found.used / len(self.blocks)
         known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
         return Estimate(mean, covariance, used, prior=True, changes=changes)

@@ -23,7 +23,7 @@ class Coefficients:
     precisions
         1 over the variances of the signs about their means under each law `(p,)`; 0 for one that never varies.
 
-    Coefficients of several ways to the laws have an axis for the ways before these.
+    Coefficients under several mixtures have an axis for the mixtures before these.
     """
 
     shares: Floats
@@ -41,9 +41,9 @@ class Coefficients:
         return cls._with(mixture.shares, mixture.rates)
 
     @classmethod
-    def of_each(cls, ways: Sequence[Mixture]) -> Self:
-        """Return the coefficients on rows of the mixture of each way; all ways have as many laws."""
-        return cls._with(np.stack([way.shares for way in ways]), np.stack([way.rates for way in ways]))
+    def of_each(cls, mixtures: Sequence[Mixture]) -> Self:
+        """Return the coefficients on rows of each of several mixtures of equally many laws."""
+        return cls._with(np.stack([one.shares for one in mixtures]), np.stack([one.rates for one in mixtures]))
 
     @classmethod
     def _with(cls, shares: Floats, rates: Floats) -> Self:
@@ -115,7 +115,7 @@ class InteractionKernel:
         return np.asarray(target.solved(found) - 2 * np.exp(-self.log_norm) * self.weights * signs)
 
     def weighted_cross_covariance(self, signs: Floats, targets: Coefficients, pulls: Floats) -> Floats:
-        """Return the sums over rows of these covariances, times numbers `(u,)`, for the targets of w ways: `(w, p)`."""
+        """Return the sums `(w, p)` over rows of these covariances, times numbers `(u,)`, for w mixtures."""
         shape = targets.means.shape
         joined = (each.reshape(-1, shape[-1]) for each in (targets.shares, targets.means))
         products, even, odd = self._with_values(signs, *joined)

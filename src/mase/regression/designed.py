@@ -24,7 +24,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.estimator import Aimer, Estimator
 from mase.regression.held_out import held_out_r2
 from mase.regression.interactions import interactions
-from mase.regression.laws import Aim, Mixture, settled
+from mase.regression.laws import Aim, Mixture, self_consistent
 from mase.regression.one_thread import one_thread
 from mase.regression.oracle import Oracle
 from mase.regression.problem import Distribution, Problem, Sample
@@ -190,10 +190,10 @@ class Regression:
         """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
         responses, rows = oracle.respond(scores), design.exhaustive(distribution).coordinates
 
-        def under(ways: Sequence[Mixture]) -> Floats:
-            return np.stack([responses @ way.pulls(rows) for way in ways])
+        def scores_under(mixtures: Sequence[Mixture]) -> Floats:
+            return np.stack([responses @ mixture.pulls(rows) for mixture in mixtures])
 
-        (found,) = settled(aim, under, oracle.size)
+        (found,) = self_consistent(aim, scores_under, oracle.size)
         sample, pulls = design.every(distribution, found.laws), found.pulls(rows)
         exact = Estimate(responses @ pulls, no_scatter(oracle.size), oracle.size, of_noise=pulls.T @ pulls)
         exact = self._without_rounding(oracle, sample, responses, exact)

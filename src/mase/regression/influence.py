@@ -57,7 +57,7 @@ class Influence:
         return cls(rows, factored.whitened.interactions, inside, outside, spread, solved, known, pulls, rest)
 
     def means(self, targets: Coefficients) -> Floats:
-        """Return the means `(w, p)` of the coefficients of w ways to the laws."""
+        """Return the means `(w, p)` of the coefficients under w mixtures."""
         rest = self.interactions.weighted_cross_covariance(self.rows.signs, targets, self.rest * self.solved)
         return np.asarray(self.rows.y @ self.linear + rest)
 

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 from mase.arrays import Bools, Floats, Ints
 
-__all__ = ["Aim", "Laws", "Mixture", "settled"]
+__all__ = ["Aim", "Laws", "Mixture", "self_consistent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,19 @@ Aim = Callable[[Floats], Sequence[Mixture]]
 _STEPS = 8
 
 
-def settled(aim: Aim, under: Callable[[Sequence[Mixture]], Floats], p: int, n_ways: int = 1) -> list[Mixture]:
-    """Return the laws that follow from the scores under them, beginning with those for p equal scores, on several ways.
+def self_consistent(
+    aim: Aim, scores_under: Callable[[Sequence[Mixture]], Floats], p: int, n_paths: int = 1
+) -> list[Mixture]:
+    """Return mixtures that follow from the scores under them, one at the end of each path from p equal scores.
 
-    `under` returns the scores `(w, p)` on w ways. The laws of a step are the mean of those for the scores of all steps
-    before (fictitious play, Brown 1951). So where two words change places with each step, both get the mean. Several
-    laws may follow from their own scores. From equal scores on, words that may be exchanged keep equal ones.
+    `scores_under` returns the scores `(w, p)` under the mixtures of w paths. The mixture of a step is the mean of those
+    for the scores of all steps before (fictitious play, Brown 1951). So where two words change places with each step,
+    both get the mean. Several mixtures may follow from their own scores. From equal scores on, words that may be
+    exchanged keep equal ones.
     """
-    ways = [*aim(np.zeros((1, p)))] * n_ways
+    mixtures = [*aim(np.zeros((1, p)))] * n_paths
     for step in range(2, _STEPS + 1):
-        ways = [way.towards(more, 1 / step) for way, more in zip(ways, aim(under(ways)), strict=True)]
-    return ways
+        mixtures = [
+            mixture.towards(more, 1 / step) for mixture, more in zip(mixtures, aim(scores_under(mixtures)), strict=True)
+        ]
+    return mixtures

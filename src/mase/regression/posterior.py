@@ -63,7 +63,7 @@ class Posterior:
     @classmethod
     def under(cls, rows: DistinctRows, factors: tuple[Factored, ...], *, whole: bool = True) -> Self:
         """Return the posterior of the coefficients of rows whose kernels are known."""
-        parts = [_Part.of(rows, factored, whole=whole) for factored in factors]
+        parts = [_OfReach.of(rows, factored, whole=whole) for factored in factors]
         joint = np.array([part.evidence for part in parts])
         shares, _ = averaged(joint)
         means = np.array([part.mean for part in parts])
@@ -85,8 +85,8 @@ def _product(one: Floats, other: Floats, *, whole: bool) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The same for one reach of the interactions, over a grid of linear shares."""
+class _OfReach:
+    """The posterior given one reach of the interactions, averaged over a grid of linear shares."""
 
     mean: Floats
     covariance: Floats

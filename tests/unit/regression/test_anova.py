@@ -85,9 +85,9 @@ def test_the_mixture_of_laws_has_their_coefficients():
 def test_several_ways_are_solved_together_as_each_is_alone():
     interactions, pulls = InteractionKernel.of(WEIGHTS["many interact"]), np.random.default_rng(0).standard_normal(32)
     rates = laws().rates
-    ways = [Mixture(SHARES, rates), Mixture(SHARES[::-1], rates[::-1] / 2)]
-    alone = [pulls @ interactions.cross_covariance(SIGNS, Coefficients.of_mixture(way)) for way in ways]
-    assert interactions.weighted_cross_covariance(SIGNS, Coefficients.of_each(ways), pulls) == pytest.approx(
+    mixtures = [Mixture(SHARES, rates), Mixture(SHARES[::-1], rates[::-1] / 2)]
+    alone = [pulls @ interactions.cross_covariance(SIGNS, Coefficients.of_mixture(one)) for one in mixtures]
+    assert interactions.weighted_cross_covariance(SIGNS, Coefficients.of_each(mixtures), pulls) == pytest.approx(
         np.stack(alone)
     )
     assert np.abs(alone[0] - alone[1]).max() > 0.1

@@ -113,11 +113,11 @@ def test_the_mean_under_other_laws_is_that_of_a_posterior_for_them():
     prior = Prior(FACTOR, SCALES, 0.0)
     found = Posterior.of(rows, prior, (2.0,))
     shares = np.array([np.linspace(0.1, 0.9, P), np.linspace(0.9, 0.1, P)])
-    ways = [Mixture(shares, rng.uniform(0.1, 0.9, (2, P))), Mixture(shares, np.full((2, P), 0.5))]
-    other = replace(rows, target=Coefficients.of_mixture(ways[0]))
+    mixtures = [Mixture(shares, rng.uniform(0.1, 0.9, (2, P))), Mixture(shares, np.full((2, P), 0.5))]
+    other = replace(rows, target=Coefficients.of_mixture(mixtures[0]))
     wanted, influence = Posterior.of(other, prior, (2.0,)).mean, Influence.of(rows, found)
     assert np.abs(wanted - found.mean).max() > 1
-    means = influence.means(Coefficients.of_each(ways))
+    means = influence.means(Coefficients.of_each(mixtures))
     assert means == pytest.approx(np.stack([wanted, found.mean]), abs=0.01)
 
 
