@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mase.baselines import PROCEDURES
 from mase.budget import AUTO, DEFAULT, NSamples, Rule, check_n_samples
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError
 from mase.estimators import ESTIMATORS
+from mase.procedures import PROCEDURES
 from mase.registry import Registry
 from mase.regression.designed import Regression
 from mase.regression.strategy import Strategy

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mase.baselines import PROCEDURES
 from mase.budget import Rule
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError, PluginError
 from mase.estimators import ESTIMATORS
 from mase.method import Method, describe, with_reference
+from mase.procedures import PROCEDURES
 from mase.registry import Registry
 from mase.regression.design import Design
 from mase.regression.designed import Regression

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mase.baselines import PROCEDURES
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError
@@ -14,6 +13,7 @@ from mase.metrics import METRICS
 from mase.metrics.operators import OPERATORS
 from mase.models import ADAPTERS, load
 from mase.outputs import OUTPUTS
+from mase.procedures import PROCEDURES
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
 from mase.units.grouping import group

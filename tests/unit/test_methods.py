@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mase
-from mase.baselines import PROCEDURES
 from mase.errors import OptionError
 from mase.measure import measure
 from mase.methods import METHODS, describe, resolve
+from mase.procedures import PROCEDURES
 from mase.regression.stopping import Stopping
 from mase.testing import smooth
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
-from mase.baselines.beam_search import BeamSearch
-from mase.baselines.partition_shap import PartitionShap
 from mase.estimators.boosted_trees import BoostedTrees
 from mase.methods import METHODS, Method
+from mase.procedures.beam_search import BeamSearch
+from mase.procedures.partition_shap import PartitionShap
 from mase.regression.problem import Problem
 from mase.testing import FunctionProbe
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import mase
-from mase.baselines.beam_search import BeamSearch
-from mase.baselines.partition_shap import PartitionShap
 from mase.corpus.items import Columns
 from mase.datasets.documents import DocumentColumns
 from mase.designs.focused import Focused
@@ -15,6 +13,8 @@ from mase.io.json import dumps, loads
 from mase.metrics.naopc import NormalisedAopc
 from mase.models.http.service import check_batch_size
 from mase.models.language.generated import check_max_new_tokens
+from mase.procedures.beam_search import BeamSearch
+from mase.procedures.partition_shap import PartitionShap
 
 
 def judge(texts):

@@ -38,7 +38,7 @@ MODULES = (
     "mase.spaces",
     "mase.designs",
     "mase.estimators",
-    "mase.baselines",
+    "mase.procedures",
     "mase.regression.strategy",
     "mase.regression.oracle",
     "mase.datasets",

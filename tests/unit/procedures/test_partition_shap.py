@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.partition_shap`."""
+"""Tests of `mase.procedures.partition_shap`."""
 
 import itertools
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
-from mase.baselines.partition_shap import PartitionShap
 from mase.methods import METHODS, Method
+from mase.procedures.partition_shap import PartitionShap
 from mase.testing import linear, smooth
 
 

@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.gradient_norm`."""
+"""Tests of `mase.procedures.gradient_norm`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.random`."""
+"""Tests of `mase.procedures.random`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.permutation_importance`."""
+"""Tests of `mase.procedures.permutation_importance`."""
 
 import numpy as np
 import pytest

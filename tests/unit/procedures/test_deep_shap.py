@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.deep_shap`."""
+"""Tests of `mase.procedures.deep_shap`."""
 
 import itertools
 

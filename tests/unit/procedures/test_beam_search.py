@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.beam_search`."""
+"""Tests of `mase.procedures.beam_search`."""
 
 import itertools
 
@@ -7,9 +7,9 @@ import pytest
 from tests.regressions import run
 
 import mase
-from mase.baselines.beam_search import BeamSearch
 from mase.errors import OptionError, TooFewSamplesError
 from mase.methods import METHODS, Method
+from mase.procedures.beam_search import BeamSearch
 from mase.testing import linear, smooth
 
 

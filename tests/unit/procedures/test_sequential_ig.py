@@ -1,4 +1,4 @@
-"""Tests of `mase.baselines.sequential_ig`."""
+"""Tests of `mase.procedures.sequential_ig`."""
 
 import numpy as np
 import pytest

@@ -17,13 +17,13 @@ __all__ = ["PROCEDURES", "Estimate", "Oracle", "Solution", "Stopping", "Strategy
 PROCEDURES = Registry(
     "procedure",
     {
-        "random": "mase.baselines.random:Random",
-        "beam-search": "mase.baselines.beam_search:BeamSearch",
-        "partition-shap": "mase.baselines.partition_shap:PartitionShap",
-        "permutation-importance": "mase.baselines.permutation_importance:PermutationImportance",
-        "gradient-norm": "mase.baselines.gradient_norm:GradientNorm",
-        "sequential-ig": "mase.baselines.sequential_ig:SequentialIG",
-        "deep-shap": "mase.baselines.deep_shap:DeepShap",
+        "random": "mase.procedures.random:Random",
+        "beam-search": "mase.procedures.beam_search:BeamSearch",
+        "partition-shap": "mase.procedures.partition_shap:PartitionShap",
+        "permutation-importance": "mase.procedures.permutation_importance:PermutationImportance",
+        "gradient-norm": "mase.procedures.gradient_norm:GradientNorm",
+        "sequential-ig": "mase.procedures.sequential_ig:SequentialIG",
+        "deep-shap": "mase.procedures.deep_shap:DeepShap",
     },
     "mase.procedures",
 )
