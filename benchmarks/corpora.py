@@ -23,19 +23,17 @@ import psutil
 import torch
 
 import mase
+from corpora_page import Figures, update
 from mase import datasets
 from timing import provenance, write
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results" / "corpora.json"
-PAGE = ROOT / "docs" / "scale.md"
-BEGIN, END = "<!-- scale:begin (written by benchmarks/corpora.py) -->", "<!-- scale:end -->"
 MEBIBYTE = 1 << 20
 N_SAMPLES, N_TEXTS, PART_SIZE, ROUNDS = 200, 1_600, 32, 3
 # 160 words in two reviews, of which a text here takes 40: half of what the bundled LSTM reads.
 WORDS = " ".join((ROOT / "examples" / "reviews.txt").read_text(encoding="utf-8").split()).split()
 FREE_MODEL = "def probabilities(texts):\n    return [[0.4, 0.6] for _ in texts]\n"
-Figures = dict[str, float]
 
 
 def save_texts(folder: Path, n: int, words: int = 40) -> Path:
@@ -236,38 +234,6 @@ GOALS = {
 }
 
 
-# What the page is computed from.
-NEEDED = {
-    "seconds per text and worker, lstm-imdb",
-    "two workers / one",
-    "two Ray actors / two local workers",
-    "driver and storage, ms of the processor per text, lstm-imdb",
-    "bytes per text, lstm-imdb",
-}
-
-
-def scale(figures: Figures) -> str:
-    """Return the tables of `docs/scale.md`."""
-    n, per_text = 10_000_000, figures["seconds per text and worker, lstm-imdb"]
-    share = figures["two workers / one"] / 2 * min(1, figures["two Ray actors / two local workers"])
-    limit = 1e3 / figures["driver and storage, ms of the processor per text, lstm-imdb"]
-    size = figures["bytes per text, lstm-imdb"]
-    lines = [
-        f"- One worker (one core) takes {per_text:.3g} s per text of 40 words with `lstm-imdb` and N = {N_SAMPLES}.",
-        f"- Workers of Ray reach {share:.2f} of the throughput that their number promises.",
-        f"- One driver handles at most {limit:,.0f} texts per second.",
-        f"- A text takes {size / 1e3:.2g} kB on disk.",
-        "",
-        "| workers (cores) | hours for 10,000,000 texts | core hours | texts per second |",
-        "| ---: | ---: | ---: | ---: |",
-    ]
-    for count in (2, 16, 64, 256, 1024):
-        rate = min(count * share / per_text, limit)
-        hours = n / rate / 3600
-        lines.append(f"| {count:,} | {hours:,.1f} | {hours * count:,.0f} | {rate:,.0f} |")
-    return "\n".join([*lines, "", f"The folder of such a run takes {n * size / 1e9:,.0f} GB."])
-
-
 def main() -> None:
     """Measure all parts or those that are named, keep the rest of the figures, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -292,10 +258,7 @@ def main() -> None:
     lines += [f"| {name} | {value:,.4g} | {GOALS.get(name, '')} |" for name, value in figures.items()]
     made = provenance("python benchmarks/corpora.py", ROUNDS)
     write("corpora", made | {"figures": figures, "goals": GOALS}, "\n".join(lines) + "\n")
-    if not figures.keys() >= NEEDED:
-        return
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{scale(figures)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    update(figures, N_SAMPLES)
 
 
 if __name__ == "__main__":
