@@ -15,8 +15,10 @@ from mase.corpus.opened import Run, open_run
 from mase.corpus.source import Item
 from mase.corpus.storage import storage_of
 
-__all__ = ["WEIGHTS", "classifier", "made_up_texts", "run_of", "write_run"]
+__all__ = ["COMPARED", "WEIGHTS", "classifier", "made_up_texts", "run_of", "write_run"]
 
+# The tables that are the same whoever computes them; timings are not.
+COMPARED = ("texts", "responses", "units")
 WEIGHTS = {
     "superb": 1.5, "good": 1.0, "fine": 0.5, "film": 0.0, "plot": 0.1, "cast": -0.1, "dull": -0.5, "bad": -1.0,
     "awful": -1.5, "slow": -0.3,

@@ -99,9 +99,9 @@ def can_replace_open_files(system: str = os.name) -> bool:
     return system == "posix"
 
 
-def flush_folder(path: Path, system: str = os.name) -> None:
+def flush_folder(path: Path) -> None:
     """Flush the names in a folder to the disk, so that a file that was renamed there survives a power failure."""
-    if system != "posix":
+    if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -172,9 +172,9 @@ def usable_cores() -> int:
     return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
 
 
-def end_with_parent(system: str = sys.platform) -> None:
+def end_with_parent() -> None:
     """Let the kernel end this process when the thread that started it ends; do nothing on systems other than Linux."""
-    set_option = getattr(ctypes.CDLL(None), "prctl", None) if system == "linux" else None
+    set_option = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
     if set_option is not None:
         set_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

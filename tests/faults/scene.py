@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from mase.corpus.columns import COMPARED
 from mase.corpus.folder import part_name
 from tests.faults.command import finished, start
 from tests.hostile.corpora import save_box, save_texts
+from tests.runs import COMPARED
 
 __all__ = ["Scene", "cheap", "lstm"]
 

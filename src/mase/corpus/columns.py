@@ -15,7 +15,7 @@ from mase.corpus.source import Item
 from mase.document import TEXT, Document
 from mase.errors import DataError
 
-__all__ = ["ADDED", "COMPARED", "TABLES", "Rows", "schema"]
+__all__ = ["ADDED", "TABLES", "Rows", "schema"]
 
 _KEY = [("id", pa.string()), ("row", pa.int64())]
 _NOTE = pa.struct([("code", pa.string()), ("unit", pa.int32()), ("message", pa.string())])
@@ -68,8 +68,6 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
 TABLES = tuple(_COLUMNS)
 # The columns that runs of earlier versions do not have; they are null there.
 ADDED = frozenset({"r2_held_out", "reliable"})
-# The tables that are the same whoever computes them.
-COMPARED = ("texts", "responses", "units")
 _BEFORE_KEPT = len(_KEY) + 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -37,9 +37,9 @@ class Database:
         (found,) = self.run(sql, values)
         return found
 
-    def arrays(self, sql: str, values: Any = None) -> dict[str, np.ndarray[Any, Any]]:
+    def arrays(self, sql: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return the columns of a query as NumPy arrays by name; a NULL is NaN."""
-        columns = self._connection.execute(sql, values).fetchnumpy()
+        columns = self._connection.execute(sql).fetchnumpy()
         return {name: np.ma.filled(column, np.nan) for name, column in columns.items()}
 
     def table(self, sql: str) -> pa.Table:

@@ -7,12 +7,15 @@ from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Floats
 
-__all__ = ["bootstrap_intervals"]
+__all__ = ["LEVEL", "bootstrap_intervals"]
+
+# Confidence level of all intervals.
+LEVEL = 0.95
 
 _RESAMPLES, _CHUNK = 2000, 100
 
 
-def bootstrap_intervals(table: Floats, level: float, seed: int) -> list[tuple[float, float] | None]:
+def bootstrap_intervals(table: Floats, seed: int) -> list[tuple[float, float] | None]:
     """Return the bootstrap percentile interval of the mean of each column of `table` `(n, m)`.
 
     A bootstrap of few values is too narrow: its means vary by (n - 1) / n of the estimated variance, and their
@@ -22,7 +25,7 @@ def bootstrap_intervals(table: Floats, level: float, seed: int) -> list[tuple[fl
 
     Only texts with a value (not NaN) are resampled. A single value has NaN bounds; a column of NaN has no interval.
     """
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     intervals: list[tuple[float, float] | None] = [None] * table.shape[1]
     known = ~np.isnan(table)
     patterns, pattern_of = np.unique(known, axis=1, return_inverse=True)

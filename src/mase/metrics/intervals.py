@@ -1,4 +1,4 @@
-"""Means over texts with intervals: for one method, and for the difference of two methods on the same texts."""
+"""Means over texts with 95 % intervals: for one method, and for the difference of two methods on the same texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from scipy.special import bdtr, ndtri
 
 from mase.arrays import Bools, Floats, as_floats
 from mase.errors import NonFiniteError, OptionError, ShapeError
-from mase.metrics.bootstrap import bootstrap_intervals
+from mase.metrics.bootstrap import LEVEL, bootstrap_intervals
 from mase.metrics.permutation import permutation_p_values
 
 __all__ = [
@@ -58,13 +58,13 @@ class Difference:
     p_value: float
 
 
-def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval of the share `count` / `n` (E. B. Wilson, JASA 1927).
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Return Wilson's score interval of the share `count` / `n` at 95 % (E. B. Wilson, JASA 1927).
 
     Raises
     ------
     OptionError
-        If n is 0, `count` not in 0..n or `level` not in (0, 1).
+        If n is 0, or `count` is not in 0..n.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """
     if not 0 <= count <= n or n == 0:
         raise OptionError(f"count is {count} of {n}, expected at least one text and a count from 0 to n")
-    z = float(ndtri(0.5 + _checked(level) / 2))
+    z = float(ndtri(0.5 + LEVEL / 2))
     share, slack = count / n, z * z / n
     middle = (share + slack / 2) / (1 + slack)
     half = z / (1 + slack) * sqrt(share * (1 - share) / n + slack / (4 * n))
@@ -81,7 +81,7 @@ def wilson(count: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return (0.0 if count == 0 else middle - half, 1.0 if count == n else middle + half)
 
 
-def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95) -> Summary:
+def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None) -> Summary:
     """Return the share of true `hits` `(n,)` with Wilson's interval.
 
     Parameters
@@ -90,8 +90,6 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
         One boolean per text. For Delta Accuracy it says whether the prediction flips for one k (see `flips`).
     batches
         Indices of the texts of each batch, for the standard deviation over batches. A text may be in several batches.
-    level
-        Confidence level of the interval.
 
     Raises
     ------
@@ -101,13 +99,11 @@ def summary_of_share(hits: Any, batches: Sequence[Sequence[int]] | None = None, 
         If `hits` is not one-dimensional.
     """
     values = _booleans(hits, "hits")
-    low, high = wilson(int(values.sum()), len(values), level)
+    low, high = wilson(int(values.sum()), len(values))
     return Summary(float(values.mean()), low, high, len(values), *_over_batches(values.astype(np.float64), batches))
 
 
-def summary_of_mean(
-    values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0
-) -> Summary:
+def summary_of_mean(values: Any, batches: Sequence[Sequence[int]] | None = None, seed: int = 0) -> Summary:
     """Return the mean of `values` `(n,)` with the percentile interval of a bootstrap over texts; NaN is left out.
 
     It is widened for few texts (see `mase.metrics.bootstrap`). The bounds of a single value are NaN.
@@ -117,12 +113,12 @@ def summary_of_mean(
     OptionError
         If there is no value, or an empty batch.
     """
-    (summary,) = summaries_of_means(np.asarray(values, dtype=np.float64)[:, None], batches, level, seed)
+    (summary,) = summaries_of_means(np.asarray(values, dtype=np.float64)[:, None], batches, seed)
     return _existing(summary)
 
 
 def summaries_of_means(
-    values: Any, batches: Sequence[Sequence[int]] | None = None, level: float = 0.95, seed: int = 0
+    values: Any, batches: Sequence[Sequence[int]] | None = None, seed: int = 0
 ) -> tuple[Summary | None, ...]:
     """Return `summary_of_mean` for each of the m columns of `values` `(n, m)`, with the same resamples of the texts.
 
@@ -138,14 +134,14 @@ def summaries_of_means(
     table = np.asarray(values, dtype=np.float64)
     as_floats(np.where(np.isnan(table), 0.0, table), (None, None), "values")
     summaries: list[Summary | None] = []
-    for column, interval in zip(table.T, bootstrap_intervals(table, _checked(level), seed), strict=True):
+    for column, interval in zip(table.T, bootstrap_intervals(table, seed), strict=True):
         known = column[~np.isnan(column)]
         spread = _over_batches(column, batches)
         summaries.append(Summary(float(known.mean()), *interval, len(known), *spread) if interval is not None else None)
     return tuple(summaries)
 
 
-def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
+def paired_share(first: Any, second: Any) -> Difference:
     """Return the difference of two shares, first `(n,)` minus second `(n,)`, on the same n texts.
 
     The interval is Newcombe's square-and-add interval (Statistics in Medicine 17, 1998, p. 2635, method 10), from
@@ -161,7 +157,7 @@ def paired_share(first: Any, second: Any, level: float = 0.95) -> Difference:
     hits, other_hits = _booleans(first, "first"), _booleans(second, "second")
     p_value = mcnemar(hits, other_hits)
     n, a, b = len(hits), int(hits.sum()), int(other_hits.sum())
-    (low_1, high_1), (low_2, high_2) = wilson(a, n, level), wilson(b, n, level)
+    (low_1, high_1), (low_2, high_2) = wilson(a, n), wilson(b, n)
     p, q, phi = a / n, b / n, _phi(hits, other_hits)
     below = (p - low_1) ** 2 - 2 * phi * (p - low_1) * (high_2 - q) + (high_2 - q) ** 2
     above = (high_1 - p) ** 2 - 2 * phi * (high_1 - p) * (q - low_2) + (q - low_2) ** 2
@@ -191,7 +187,7 @@ def mcnemar(first: Bools, second: Bools) -> float:
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5)))
 
 
-def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Difference:
+def paired_mean(first: Any, second: Any, seed: int = 0) -> Difference:
     """Return the difference of two means, first `(n,)` minus second `(n,)`, with a bootstrap interval over texts.
 
     Texts with NaN in either are left out.
@@ -209,11 +205,11 @@ def paired_mean(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> 
     for name, some in (("first", values), ("second", other_values)):
         if np.isinf(some).any():
             raise NonFiniteError(f"{name} has an infinite value, expected finite numbers, or NaN for texts without one")
-    (difference,) = paired_means((values - other_values)[:, None], level, seed)
+    (difference,) = paired_means((values - other_values)[:, None], seed)
     return _existing(difference)
 
 
-def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[Difference | None, ...]:
+def paired_means(differences: Any, seed: int = 0) -> tuple[Difference | None, ...]:
     """Return `paired_mean` for each of the m columns of `differences` `(n, m)`, with the same resamples of the texts.
 
     The differences are first minus second. A column without any value gets None.
@@ -223,15 +219,9 @@ def paired_means(differences: Any, level: float = 0.95, seed: int = 0) -> tuple[
     NonFiniteError
         If a value is infinite.
     """
-    summaries = summaries_of_means(differences, None, level, seed)
+    summaries = summaries_of_means(differences, None, seed)
     pairs = zip(summaries, permutation_p_values(differences, seed).tolist(), strict=True)
     return tuple(None if mean is None else Difference(mean.mean, mean.low, mean.high, mean.n, p) for mean, p in pairs)
-
-
-def _checked(level: float) -> float:
-    if not 0 < level < 1:
-        raise OptionError(f"level is {level!r}, expected a number between 0 and 1, for example 0.95")
-    return level
 
 
 def _booleans(hits: Any, name: str) -> Bools:

@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
+from tests.runs import COMPARED
 from tests.unit.corpus.classifiers import judge
 
 import mase
-from mase.corpus.columns import COMPARED
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.protocol import Died, Done, Resources
 

@@ -1,9 +1,9 @@
 """Tests of how the driver finds a text at which workers die, with an engine whose workers only seem to die."""
 
 import pytest
+from tests.runs import COMPARED
 from tests.unit.corpus.runs import FAST, TEXTS, files, run
 
-from mase.corpus.columns import COMPARED
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import Died

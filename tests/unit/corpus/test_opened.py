@@ -4,9 +4,10 @@ import os
 
 import pyarrow as pa
 import pytest
+from tests.runs import COMPARED
 
 import mase
-from mase.corpus.columns import COMPARED, TABLES, Rows
+from mase.corpus.columns import TABLES, Rows
 from mase.corpus.folder import Folder, part_name
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import open_run

@@ -174,9 +174,6 @@ def test_intervals_refuse_what_is_no_sample():
         summary_of_share(np.array([True]), [[]])
     with pytest.raises(ShapeError, match="per text"):
         paired_share(np.array([True]), np.array([True, False]))
-    for level in (0.0, 1.0):
-        with pytest.raises(OptionError, match="level"):
-            wilson(1, 2, level)
     with pytest.raises(OptionError, match="no value"):
         summary_of_mean(np.array([np.nan]))
 

@@ -7,10 +7,10 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
+from tests.runs import COMPARED
 from tests.unit.corpus.runs import explained
 
 import mase
-from mase.corpus.columns import COMPARED
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.protocol import Died, Done, Ready, Resources, Task
 from mase.corpus.source import Item
