@@ -167,7 +167,7 @@ class Response:
         )
 
     def best(self, k: int, by: By = "order") -> Ints:
-        """Return the indices of the k best units: in the order of the method, by signed or by absolute score.
+        """Return the indices `(k,)` of the best units: in the order of the method, by signed or by absolute score.
 
         Raises
         ------

@@ -18,6 +18,8 @@ def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[
 
     Raises
     ------
+    OptionError
+        If an explainer comes with options.
     MaseError
         If an object cannot be explained.
     """

@@ -83,7 +83,7 @@ def coalition_sample(
 
 
 def size_weights(p: int) -> Floats:
-    """Return the total kernel weight of the coalitions of size k or p - k, for k = 1 to p / 2; sums to 1."""
+    """Return the total kernel weights `(p // 2,)` of coalitions of size k or p - k, k from 1; their sum is 1."""
     sizes = np.arange(1, p // 2 + 1)
     weights = (1 + (2 * sizes != p)) / (sizes * (p - sizes))
     return np.asarray(weights / weights.sum()) if len(sizes) else np.empty(0)

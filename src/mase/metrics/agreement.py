@@ -43,7 +43,13 @@ class SeedAgreement:
         return Column("spearman", "higher"), Column(f"jaccard k={self.k}", "higher")
 
     def evaluate(self, instance: Instance) -> Floats:
-        """Return the mean Spearman correlation and Jaccard index `(2,)`; NaN for one that does not exist."""
+        """Return the mean Spearman correlation and Jaccard index `(2,)`; NaN for one that does not exist.
+
+        Raises
+        ------
+        CapabilityError
+            If the text cannot be explained again.
+        """
         if instance.rescore is None:
             raise CapabilityError(
                 "seed-agreement has to explain the text again, which it cannot for given attributions; leave it out"

@@ -98,7 +98,7 @@ class Evaluation:
         return self._differences(list(combinations(self.methods, 2)))
 
     def agreement(self) -> Floats:
-        """Return the matrix of mean Spearman correlations between the methods' scores; NaN without a value."""
+        """Return the mean Spearman correlations `(m, m)` of the scores of m methods; NaN without a value."""
         size = len(self.methods)
         sums, counts = np.zeros((size, size)), np.zeros((size, size), dtype=np.int64)
         for text in self.texts:

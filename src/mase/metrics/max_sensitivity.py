@@ -48,7 +48,13 @@ class MaxSensitivity:
         return (Column(f"radius {self.radius:g}", "lower"),)
 
     def evaluate(self, instance: Instance) -> Floats:
-        """Return the largest relative change `(1,)`; NaN if all scores are 0."""
+        """Return the largest relative change `(1,)`; NaN if all scores are 0.
+
+        Raises
+        ------
+        CapabilityError
+            If the text cannot be explained again.
+        """
         if instance.rescore is None:
             raise CapabilityError(
                 "max-sensitivity has to explain the text again, which it cannot for given attributions; leave it out"

@@ -45,7 +45,7 @@ def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_order(order: Ints) -> Ints:
-    """Return `order` as an array, after a check that it is a permutation of the indices 0 to w - 1.
+    """Return `order` `(w,)` as an array, after a check that it is a permutation of the indices 0 to w - 1.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def rationale_columns(shares: Sequence[float], ks: Sequence[int], better: Better
 
 
 def drops(instance: Instance, shares: Sequence[float], ks: Sequence[int], *, keep_top: bool) -> Floats:
-    """Return p(text) - p(masked text) in the order of `rationale_columns`.
+    """Return p(text) - p(masked text) `(1 + len(ks) + len(shares),)` in the order of `rationale_columns`.
 
     With `keep_top` only the top words are kept; otherwise the top words are masked.
     """

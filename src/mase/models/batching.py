@@ -165,6 +165,11 @@ def in_batches(
 
     No small array is kept from one batch to the next. It could lie in memory between the large arrays of two batches
     and prevent that their memory is reused.
+
+    Raises
+    ------
+    ModelError
+        If a single point does not fit into memory.
     """
     start, n = 0, len(points)
     while start < n:

@@ -161,7 +161,13 @@ class Engine:
         place: Callable[[torch.Tensor], torch.Tensor],
         respond: Callable[[torch.Tensor], torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`."""
+        """Return scores `(b, columns)` and d respond / d coordinates `(b, p)`, both at coordinates `(b, p)`.
+
+        Raises
+        ------
+        CapabilityError
+            If the scores have no gradient.
+        """
         # cuDNN can differentiate recurrent layers in training mode only.
         recurrent = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
         with self._running(gradients=True), recurrent, user_code("the model"):

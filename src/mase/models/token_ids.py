@@ -95,6 +95,11 @@ class TokenIds(Reopened):
         """The references: those of "mask", "unk" and "pad" for which there is an id, and "delete".
 
         Tokens can be deleted if the tokenizer adds special ones, so that something is left of every text.
+
+        Raises
+        ------
+        OptionError
+            If there are none.
         """
         names = (*self._tokenizer.roles, *(("delete",) if any(self._sample.fixed) else ()))
         if not names:

@@ -38,7 +38,13 @@ class Tokenizer(Protocol):
         ...
 
     def encode(self, document: Document, owner: str) -> Tokens:
-        """Return all tokens of a document; `owner` is the model that asks, for messages."""
+        """Return all tokens of a document; `owner` is the model that asks, for messages.
+
+        Raises
+        ------
+        InvalidTextError
+            If it does not read such a document.
+        """
         ...
 
 
@@ -93,7 +99,13 @@ class FastTokenizer:
 
     @classmethod
     def of(cls, backend: Any, given: Mapping[str, int]) -> "FastTokenizer":
-        """Return a copy of a tokenizer, which keeps the whole text; `given` are ids of roles that it need not name."""
+        """Return a copy of a tokenizer, which keeps the whole text; `given` are ids of roles that it need not name.
+
+        Raises
+        ------
+        CapabilityError
+            If it cannot be copied.
+        """
         try:
             own = copy.deepcopy(backend)
         except Exception as error:

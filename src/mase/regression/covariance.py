@@ -67,7 +67,7 @@ def scatter(rows: Floats) -> Floats:
 
 
 def no_scatter(p: int) -> Floats:
-    """Return zeros in the shape of `scatter`: the covariance of p coefficients without sampling error."""
+    """Return the covariance of p coefficients without sampling error: zeros in the shape of `scatter`."""
     return np.zeros((p, p) if p <= MOST_CORRELATED else p)
 
 

@@ -98,7 +98,7 @@ class Oracle:
 
     @property
     def scale(self) -> Floats:
-        """Standard deviation per unit of sigma of every coordinate of the probe; 0 for inactive coordinates."""
+        """`(p,)`: standard deviation per unit of sigma of every coordinate of the probe; 0 for inactive ones."""
         scale = np.zeros(len(self.probe.scale))
         scale[self.active] = self.probe.scale[self.active]
         return scale

@@ -109,7 +109,7 @@ class Scale:
         return int(self.levels(np.array([word.score]), levels)[0])
 
     def levels(self, scores: Floats, levels: int) -> Ints:
-        """Return the strengths of w words from 1 to `levels`, or 0 where a word is not marked."""
+        """Return the strengths `(w,)` of words from 1 to `levels`, or 0 where a word is not marked."""
         shares = np.abs(scores) / (self.maximum or 1.0)
         strengths = np.minimum(levels, np.ceil(shares * levels - 1e-9)).astype(np.int64)
         return np.where(shares < _UNMARKED, 0, strengths)

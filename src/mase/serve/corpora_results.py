@@ -74,7 +74,13 @@ class _Made:
         self.first: Attribution | None = None
 
     def check(self, found: Attribution, place: str) -> None:
-        """Check that a result is of the same model and method as the first one."""
+        """Check that a result is of the same model and method as the first one.
+
+        Raises
+        ------
+        DataError
+            If it is not.
+        """
         first = self.first = self.first or found
         for what, got, expected in (
             ("model", found.model, first.model),

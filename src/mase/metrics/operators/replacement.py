@@ -45,7 +45,13 @@ def replaced(probe: Probe, kept: Bools) -> Floats:
 
 
 def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
-    """Return the probe with one coordinate per word: 1 keeps the word, 0 replaces it by the reference."""
+    """Return the probe with one coordinate per word: 1 keeps the word, 0 replaces it by the reference.
+
+    Raises
+    ------
+    CapabilityError
+        If the model does not have the reference.
+    """
     if reference not in model.references:
         raise CapabilityError(
             f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"

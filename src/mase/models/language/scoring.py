@@ -234,7 +234,7 @@ class _Walk:
 
 @contextmanager
 def enough_memory() -> Iterator[None]:
-    """Convert the MemoryError of a pass over one row, which cannot be halved."""
+    """Convert the MemoryError of a pass over one row, which cannot be halved, to a ModelError."""
     try:
         yield
     except MemoryError as error:
