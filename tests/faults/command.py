@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from mase.corpus.folder import Folder
-from mase.corpus.storage import LocalStorage
+from mase.corpus.local_storage import LocalStorage
 
 __all__ = ["Command", "finished", "start", "waited"]
 

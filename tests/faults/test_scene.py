@@ -6,8 +6,8 @@ import pytest
 
 from mase.corpus.columns import TABLES, schema
 from mase.corpus.folder import Folder
+from mase.corpus.local_storage import LocalStorage
 from mase.corpus.manifest import Asked, Manifest
-from mase.corpus.storage import LocalStorage
 from tests.faults.scene import Scene
 
 N, PART_SIZE = 6, 2

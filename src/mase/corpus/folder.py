@@ -128,41 +128,20 @@ class Folder:
                 if match is not None and int(match[1]) in ours:
                     self.storage.delete(f"{table}/{name}")
 
-    def forget(self, part: int) -> None:
-        """Make a finished part one that is not finished.
-
-        Raises
-        ------
-        DataError
-            If its file cannot be deleted.
-        """
-        self.storage.delete(f"{_LAST}/{part_name(part)}")
-
     def write(self, part: int, tables: Mapping[str, pa.Table], metadata: Mapping[str, str]) -> None:
         """Write the tables of a part, the texts last. Equal tables and metadata make equal files.
 
+        A part that is there is replaced, and is not finished meanwhile.
+
         Raises
         ------
         DataError
-            If a file cannot be written, or would be too large to be read. The part is then not finished.
+            If a file cannot be written, or would be too large to be read.
         """
-        for table in TABLES:
-            if table != _LAST:
-                self._write(table, part, tables[table])
-        self._write(_LAST, part, tables[_LAST], metadata)
-
-    def _write(self, table: str, part: int, content: pa.Table, metadata: Mapping[str, str] | None = None) -> None:
-        if content.nbytes > LARGEST_TABLE:
-            raise DataError(
-                f"the table {table!r} of part {part} has {content.nbytes:,} bytes, expected at most "
-                f"{LARGEST_TABLE:,}, which can be read again; use a smaller part_size"
-            )
-        sink = pa.BufferOutputStream()
-        content = content.combine_chunks()
-        if metadata is not None:
-            content = content.replace_schema_metadata(dict(metadata))
-        pq.write_table(content, sink, compression="zstd")
-        self.storage.write(f"{table}/{part_name(part)}", sink.getvalue())
+        ordered = {table: tables[table] for table in TABLES if table != _LAST}
+        ordered[_LAST] = tables[_LAST].replace_schema_metadata(dict(metadata))
+        files = {table: _encoded(table, part, content) for table, content in ordered.items()}
+        self.storage.write_all({f"{table}/{part_name(part)}": file for table, file in files.items()})
 
     @contextmanager
     def opened(self, table: str, part: int) -> Iterator[tuple[pq.ParquetFile, list[list[Chunk]]]]:
@@ -200,3 +179,15 @@ class Folder:
     def named(self, name: str) -> str:
         """Return how messages name a file."""
         return repr(f"{self.place}/{name}")
+
+
+def _encoded(table: str, part: int, content: pa.Table) -> pa.Buffer:
+    """Return the Parquet file of a table of a part."""
+    if content.nbytes > LARGEST_TABLE:
+        raise DataError(
+            f"the table {table!r} of part {part} has {content.nbytes:,} bytes, expected at most {LARGEST_TABLE:,}, "
+            "which can be read again; use a smaller part_size"
+        )
+    sink = pa.BufferOutputStream()
+    pq.write_table(content.combine_chunks(), sink, compression="zstd")
+    return sink.getvalue()

@@ -171,8 +171,6 @@ class Writer:
 
     def _write(self, part: int, tables: Mapping[str, pa.Table], metadata: Mapping[str, str]) -> None:
         check_there(self.folder.storage)  # or else a folder that was moved would be made again, with this part alone
-        if part in self._replaced:
-            self.folder.forget(part)
         try:
             self.folder.write(part, tables, metadata)
         except DataError:

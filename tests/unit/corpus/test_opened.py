@@ -9,10 +9,11 @@ from tests.runs import COMPARED
 import mase
 from mase.corpus.columns import TABLES, Rows
 from mase.corpus.folder import Folder, part_name
+from mase.corpus.local_storage import LocalStorage
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import open_run
 from mase.corpus.source import Item
-from mase.corpus.storage import LocalStorage, storage_of
+from mase.corpus.storage import storage_of
 from mase.errors import DataError, OptionError
 
 TEXTS = ("good film", "bad \ud800 film", "dull plot, good cast")

@@ -11,8 +11,6 @@ from tests.unit.corpus.runs import TEXTS, files, run
 
 import mase
 from mase.corpus.failures import count_failures
-from mase.corpus.folder import Folder
-from mase.corpus.storage import storage_of
 from mase.errors import DataError
 
 CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
@@ -101,11 +99,17 @@ def test_a_part_of_which_texts_were_tried_again_says_with_what_it_was_made(tmp_p
     assert metadata[b"made_with"] == b'[{"cpu":"another 1"},{"cpu":"another 0"}]'
 
 
-def test_a_part_is_not_finished_while_it_is_replaced(tmp_path, monkeypatch):
-    run(tmp_path / "run")
-    folder = Folder(storage_of(tmp_path / "run"))
-    folder.forget(2)
-    assert 2 not in folder.finished()
+@without_checksum
+def test_a_part_that_cannot_be_written_again_is_kept(tmp_path, monkeypatch):
+    server = Server({TEXTS[5]})
+    run(tmp_path / "run", model=model_of(server))
+    before = files(tmp_path / "run")
+    server.absent = set()
+    with monkeypatch.context() as patch:
+        patch.setattr("mase.corpus.folder.LARGEST_TABLE", 1)
+        with pytest.raises(DataError, match="use a smaller part_size"):
+            run(tmp_path / "run", model=model_of(server), retry_failed=True)
+    assert files(tmp_path / "run") == before
 
 
 def test_a_folder_that_is_moved_is_not_made_again(tmp_path, expected):

@@ -1,10 +1,11 @@
-"""Tests of `mase.corpus.storage`: which folder a path or a URI is."""
+"""Tests of `mase.corpus.storage`: which folder a path or a URI is, and how several files are written together."""
 
 from pathlib import Path
 
 import pytest
 
-from mase.corpus.storage import LocalStorage, storage_of
+from mase.corpus.local_storage import LocalStorage
+from mase.corpus.storage import storage_of
 from mase.errors import DataError
 
 
@@ -42,3 +43,37 @@ def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
 def test_other_hosts_and_parts_of_a_uri_are_refused(uri, message):
     with pytest.raises(DataError, match=message):
         storage_of(uri)
+
+
+@pytest.mark.parametrize("place", ["run", "memory://runs/together"])
+def test_several_files_are_replaced(tmp_path, monkeypatch, place):
+    pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    storage = storage_of(place)
+    for content in (b"old", b"new"):
+        storage.write_all({"units/a": content, "texts/a": content})
+        assert [storage.read(name) for name in ("units/a", "texts/a")] == [content] * 2
+
+
+def test_no_file_is_replaced_unless_all_can_be_written(tmp_path):
+    storage = storage_of(tmp_path)
+    storage.write_all({"units/a": b"old", "texts/a": b"old"})
+    with pytest.raises(TypeError):
+        storage.write_all({"units/a": b"new", "texts/a": None})
+    assert {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.glob("*/*")} == {
+        Path("units/a"): b"old",
+        Path("texts/a"): b"old",
+    }
+
+
+def test_the_last_file_is_not_there_while_others_are_replaced(tmp_path, monkeypatch):
+    storage, replace, there = storage_of(tmp_path), Path.replace, []
+    storage.write_all({"units/a": b"old", "texts/a": b"old"})
+
+    def watched(draft, path):
+        there.append(storage.exists("texts/a"))
+        return replace(draft, path)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    storage.write_all({"units/a": b"new", "texts/a": b"new"})
+    assert there == [False, False]
