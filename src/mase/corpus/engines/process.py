@@ -20,6 +20,9 @@ __all__ = ["Process"]
 
 # Seconds that a worker has to end after it has closed its pipe.
 _GRACE = 1.0
+# By default each process has other hashes of strings, and with them another order of sets. A model that depends on them
+# would be another one in each worker.
+_SAME_HASHES = {"PYTHONHASHSEED": "0"}
 
 
 class Process:
@@ -58,7 +61,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL if sys.stderr is None else None,
-                env=os.environ | ONE_THREAD,
+                env=_SAME_HASHES | os.environ | ONE_THREAD,
             )
         except OSError as error:
             raise WorkerError(f"a worker process cannot be started ({error}); use fewer jobs") from error

@@ -10,7 +10,7 @@ from mase.corpus.engines.process import Process
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
 from mase.corpus.worker import Recipe
-from mase.errors import TextTimeoutError
+from mase.errors import ModelError, TextTimeoutError
 from mase.models.portable import dumps
 
 
@@ -26,3 +26,16 @@ def test_the_text_of_a_death_is_known_although_the_driver_is_slow():
     worker.done()
     found = worker.death(timeout=1.0)
     assert (found.task, found.row, type(found.error)) == (1, 1, TextTimeoutError)
+
+
+def hashed():
+    raise ModelError(f"{hash('a word')}")
+
+
+def test_strings_have_the_same_hashes_in_all_workers():
+    inbox = SimpleQueue()
+    workers = [Process(str(number), dumps(Recipe(hashed)), inbox) for number in range(2)]
+    found = {inbox.get(timeout=30.0)[1] for _ in workers}
+    for worker in workers:
+        worker.end(1.0)
+    assert len(found) == 1
