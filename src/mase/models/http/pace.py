@@ -60,6 +60,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(value[:9])
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # numbers that no date has
         return None
     return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
