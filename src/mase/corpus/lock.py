@@ -82,9 +82,14 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_alive(self) -> bool:
         """Whether the process is still there, as far as that can be known here."""
-        if self.space is not None and (self.host, self.space) == (socket.gethostname(), process_space()):
+        if self.is_here:
             return process_start(self.pid) == self.start
         return time.time() - self.renewed < _LEFT_BEHIND
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process can see that process."""
+        return self.space is not None and (self.host, self.space) == (socket.gethostname(), process_space())
 
     def allows(self, other: "Owner") -> bool:
         """Return whether another driver may work beside this one: on another shard of as many."""
@@ -213,9 +218,11 @@ def _take(storage: Storage, owner: Owner) -> None:
 def _refused(storage: Storage, other: Owner | None) -> LockedError:
     who = "another process" if other is None else f"process {other.pid} on {other.host!r:.100}"
     what = "" if other is None or other.of == 1 else f" for shard {other.shard}/{other.of}"
+    lock = "" if other is None else repr(f"{storage.place}/{FOLDER}/{other.name}")
+    gone = f", delete {lock} if it was killed" if other is not None and not other.is_here else ""
     return LockedError(
-        f"the run {storage.place!r} is in use by {who}{what}; wait until it has ended, or begin all processes with "
-        "different shards of the same number, as in 1/4 and 2/4"
+        f"the run {storage.place!r} is in use by {who}{what}; wait until it has ended{gone}, or begin all processes "
+        "with different shards of the same number, as in 1/4 and 2/4"
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -71,6 +72,15 @@ def test_the_lock_of_a_process_that_cannot_be_seen_counts_while_it_is_renewed(tm
     with pytest.raises(LockedError), hold(storage_of(tmp_path), WHOLE, nothing):
         pass
     assert owners(storage_of(tmp_path)) == [owner]
+
+
+def test_a_lock_that_stays_because_a_clock_was_set_back_can_be_deleted(tmp_path, expected):
+    leave(tmp_path, host="elsewhere", renewed=time.time() + 3600)
+    with pytest.raises(LockedError, match=r"delete '.*run\.json' if it was killed") as caught:
+        run(tmp_path)
+    Path(str(caught.value).split("delete '")[1].split("'")[0]).unlink()
+    run(tmp_path)
+    assert files(tmp_path) == expected
 
 
 def test_a_lock_is_renewed_with_the_progress(tmp_path, monkeypatch):
