@@ -15,6 +15,8 @@ from mase.arrays import Floats
 __all__ = ["LEVEL", "Mean", "critical_value", "critical_z", "holm", "passing", "q_values"]
 
 LEVEL = 0.95
+# A mean is known to this share of itself at best: what is less differs by rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,14 @@ class Mean:
     def of(cls, n: Floats, total: Floats, total_of_squares: Floats) -> Self:
         """Return the means of n numbers each, given their sums and the sums of their squares, all `(m,)`.
 
-        The squared error is NaN for fewer than two numbers.
+        The squared error is NaN for fewer than two numbers, and otherwise at least that of rounding.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             value = total / n
-            # Rounding may leave the sum of squares smaller than that of the mean, for numbers that are all equal.
-            variance = np.maximum(total_of_squares - n * value**2, 0.0) / (n - 1)
-            return cls(value, np.where(n >= 2, variance / n, np.nan), np.maximum(n - 1.0, 1.0))
+            # Of numbers that are all equal, rounding may leave the sum of squares smaller than that of the mean.
+            squared_error = (total_of_squares - n * value**2) / (n - 1) / n
+            least = (_ROUNDING * value) ** 2
+            return cls(value, np.where(n >= 2, np.maximum(squared_error, least), np.nan), np.maximum(n - 1.0, 1.0))
 
     def __sub__(self, other: Self) -> "Mean":
         """Return differences of independent means, with Welch's degrees of freedom (B. L. Welch, Biometrika 1947)."""

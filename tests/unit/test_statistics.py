@@ -52,6 +52,17 @@ def test_means_of_equal_numbers_and_of_too_few():
     assert (mean - mean).p_values().tolist() == [1.0, 1.0, 1.0]
 
 
+def test_equal_means_that_differ_by_rounding_are_equal():
+    """A linear model gives a word the same score in every text, up to the last digits of the sums."""
+    n = np.arange(2.0, 60)
+    total, squares = np.cumsum(np.full(60, 0.3))[1:59], np.cumsum(np.full(60, 0.3**2))[1:59]
+    first = Mean.of(n, total, squares)
+    for shift in range(1, len(n)):
+        second = Mean.of(*(np.roll(values, shift) for values in (n, total, squares)))
+        assert (first - second).p_values() == pytest.approx(1, abs=1e-3)
+    assert (first.p_values()[1:] < 1e-9).all()
+
+
 def test_sums_of_dependent_means_have_at_least_the_error_of_any_correlation(samples):
     a = samples[0]
     same = mean_of(a).plus(mean_of(a))
