@@ -55,7 +55,7 @@ def test_rows_that_stand_still_need_gradients(lstm):
 
 
 def test_occlusion_needs_a_row_for_every_word(lstm):
-    with pytest.raises(OptionError, match="n_samples is 4, expected at least 19"):
+    with pytest.raises(OptionError, match="n_samples leaves 4 for the scores, expected at least 19"):
         mase.Explainer(lstm, method="occlusion", n_samples=4)(TEXT)
 
 

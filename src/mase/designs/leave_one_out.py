@@ -43,7 +43,8 @@ class LeaveOneOut:
         p = distribution.covariance.size
         if n < p:
             raise TooFewSamplesError(
-                f"n_samples is {n}, expected at least {p}: each of the {p} words is masked once; use a larger n_samples"
+                f"n_samples leaves {n} for the scores, expected at least {p}: each of the {p} words is masked once; "
+                "use a larger n_samples"
             )
         z = -np.eye(p)
         return Sample(1 + z, z, np.ones(p), False, 1.0, distribution.covariance, divisible=False, exhaustive=True)

@@ -35,8 +35,8 @@ class MomentMatched(Gaussian):
         p = distribution.covariance.size
         if n <= p:
             raise TooFewSamplesError(
-                f"n_samples is {n}, expected more than {p}, the number of coordinates, for design='moment-matched'; "
-                "use a larger n_samples"
+                f"n_samples leaves {n} for the scores, expected more than {p}, the number of coordinates, for "
+                "design='moment-matched'; use a larger n_samples"
             )
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)

@@ -115,8 +115,8 @@ class BeamSearch:
         p = oracle.size
         if budget < p:
             raise TooFewSamplesError(
-                f"n_samples is {budget}, expected at least {p}: each of the {p} words is masked once; use a larger "
-                "n_samples"
+                f"n_samples leaves {budget} for the scores, expected at least {p}: each of the {p} words is masked "
+                "once; use a larger n_samples"
             )
         found, left = _Beam.of_text(oracle), budget
         alone, changes = np.zeros(p), False

@@ -96,7 +96,7 @@ class PartitionShap:
         if gamma.any() and any(part.last - part.first > 1 for part in queue):
             shared = (
                 f"{budget:,} samples do not split the text into all of its {p:,} words, so some share the value of a "
-                f"phrase evenly; use n_samples >= {_enough(p):,}, or another method"
+                f"phrase evenly; all of them take {_enough(p):,}: use a larger n_samples, or another method"
             )
         return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p), shared))
 

@@ -36,7 +36,7 @@ class PermutationImportance:
     stops_early: ClassVar[bool] = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return gamma `(p,)` with the covariance of a mean over permutations, which is unknown for one permutation.
+        """Return gamma `(p,)` with the covariance of a mean over permutations, which is NaN for one permutation.
 
         Raises
         ------
@@ -47,7 +47,8 @@ class PermutationImportance:
         rounds = budget // (p + 1) or budget // p
         if not rounds:
             raise TooFewSamplesError(
-                f"n_samples is {budget}, expected at least {p} for one permutation of {p} words; use a larger n_samples"
+                f"n_samples leaves {budget} for the scores, expected at least {p} for one permutation of {p} words; "
+                "use a larger n_samples"
             )
         if p == 1:
             fallback = "the text has a single word, so there is no other word to replace it with; use another method"
@@ -59,10 +60,12 @@ class PermutationImportance:
         responses = oracle.exchanged(sources.reshape(-1, p)).reshape(rounds, p + 1)
         drops = responses[:, -1:] - responses[:, :-1]
         spread = drops - drops.mean(axis=0)
-        covariance = scatter(spread) / (rounds * max(rounds - 1, 1))
-        unknown_errors = f"with one permutation the standard errors are unknown; use n_samples >= {2 * (p + 1)}"
-        estimate = Estimate(drops.mean(axis=0), covariance, float(p), unknown_errors if rounds == 1 else None)
-        return Solution.of(oracle, estimate)
+        with np.errstate(invalid="ignore"):  # the spread of a single permutation is unknown
+            covariance = scatter(spread) / (rounds * (rounds - 1))
+        unknown = (
+            f"with one permutation the standard errors are unknown; two take {2 * (p + 1)}: use a larger n_samples"
+        )
+        return Solution.of(oracle, Estimate(drops.mean(axis=0), covariance, float(p), unknown if rounds == 1 else None))
 
 
 def _cycle(rng: np.random.Generator, p: int) -> Ints:

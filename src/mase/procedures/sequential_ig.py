@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mase.errors import OptionError
+from mase.errors import TooFewSamplesError
 from mase.regression.covariance import no_scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
@@ -41,15 +41,15 @@ class SequentialIG:
 
         Raises
         ------
-        OptionError
+        TooFewSamplesError
             If there are fewer gradients than words.
         """
         del rng, stopping
         p = oracle.size
         if budget < p:
-            raise OptionError(
-                f"n_samples is {budget}, expected at least {p}: each of the {p} words has its own path; use a larger "
-                "n_samples"
+            raise TooFewSamplesError(
+                f"n_samples leaves {budget} for the scores, expected at least {p}: each of the {p} words has its own "
+                "path; use a larger n_samples"
             )
         nodes, weights = np.polynomial.legendre.leggauss(min(budget // p, _MAX_NODES))
         rows = np.ones((p, len(nodes), p))

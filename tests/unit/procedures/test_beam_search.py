@@ -86,7 +86,7 @@ def test_scores_are_places_with_the_signs_of_words_masked_alone():
 
 
 def test_what_a_search_cannot_do():
-    with pytest.raises(TooFewSamplesError, match="n_samples is 8, expected at least 9"):
+    with pytest.raises(TooFewSamplesError, match="n_samples leaves 8 for the scores, expected at least 9"):
         search(smooth(9), 1, n=8)
     with pytest.raises(OptionError, match="beam is 0"):
         BeamSearch(0)

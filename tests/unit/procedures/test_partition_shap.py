@@ -48,7 +48,7 @@ def test_a_note_says_that_words_share_the_value_of_a_part_and_how_many_samples_a
     def notes(n):
         return {note.code: note.message for note in run(smooth(p), "partition-shap", n_samples=n).notes}
 
-    enough = int(notes(2)["fallback"].split("n_samples >= ")[1].split(",")[0])
+    enough = int(notes(2)["fallback"].split("take ")[1].split(":")[0])
     assert "fallback" in notes(max(enough - 1, 2))
     assert "fallback" not in notes(enough)
 

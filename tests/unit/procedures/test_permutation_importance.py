@@ -52,9 +52,16 @@ def test_errors_include_the_noise_of_the_answer_to_the_text():
     assert 0.75 < np.mean(np.std(scores, axis=0) / np.mean(errors, axis=0)) < 1.2
 
 
+def test_the_errors_of_one_permutation_are_unknown(lstm_model):
+    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=5)("slow dull film")
+    assert np.isnan(found.standard_errors).all()
+    assert [note.code for note in found.notes] == ["fallback"]
+    assert not found.verdict.reliable
+
+
 def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
     one = mase.Explainer(lstm_model, method="permutation-importance")("good")
     assert one.scores.tolist() == [0.0]
     assert [note.code for note in one.notes] == ["fallback"]
-    with pytest.raises(OptionError, match="n_samples is 2, expected at least 3"):
+    with pytest.raises(OptionError, match="n_samples leaves 2 for the scores, expected at least 3"):
         mase.Explainer(lstm_model, method="permutation-importance", n_samples=2)("slow dull film")

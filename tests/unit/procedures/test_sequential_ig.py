@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.errors import OptionError
+from mase.errors import TooFewSamplesError
 
 TEXT = "I went in expecting a dull film and left delighted: superb acting, a clever story and a wonderful ending"
 
@@ -17,5 +17,5 @@ def test_sequential_ig_is_occlusion_by_another_road(lstm):
 
 
 def test_sequential_ig_needs_a_gradient_for_every_word(lstm):
-    with pytest.raises(OptionError, match="n_samples is 5, expected at least 19"):
+    with pytest.raises(TooFewSamplesError, match="n_samples leaves 5 for the scores, expected at least 19"):
         mase.Explainer(lstm, method="sequential-ig", n_samples=5)(TEXT)
