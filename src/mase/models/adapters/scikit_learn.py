@@ -119,7 +119,7 @@ def _box(estimator: Any) -> type[Callable]:
     """Return the class of the black box of a classifier; of a threshold that it decides by, a warning tells."""
     last = _last(estimator)
     threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
-    if not is_real(threshold):  # "auto" is what the largest score says, too
+    if not is_real(threshold) or _trained_itself(last):  # "auto" is what the largest score says, too
         return Callable
     warnings.warn(
         f"{type(last).__name__} decides by the threshold {threshold:.3g}, which mase does not follow: predictions of "
@@ -128,6 +128,12 @@ def _box(estimator: Any) -> type[Callable]:
         stacklevel=3,
     )
     return _OfThreshold
+
+
+def _trained_itself(estimator: Any) -> bool:
+    """Return whether an estimator labelled some of its training texts, which its threshold chose."""
+    module = sys.modules.get("sklearn.semi_supervised")
+    return module is not None and isinstance(estimator, module.SelfTrainingClassifier)
 
 
 def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:

@@ -1,6 +1,7 @@
 """Tests of `mase.models.adapters.scikit_learn`."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -211,6 +212,18 @@ def test_a_threshold_that_is_not_followed_is_said():
         assert "not by the threshold" in model.description.guesses[-1].what
         assert pickle.loads(pickle.dumps(model)).description == model.description
     assert not adapt(pipeline(FixedThresholdClassifier(inner), answers)).description.guesses
+
+
+def test_a_threshold_of_training_decides_no_prediction():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    fitted = pipeline(SelfTrainingClassifier(LogisticRegression(), threshold=0.9), [0, 1, 0, 1, -1, -1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MaseWarning)
+        model = adapt(fitted)
+    assert model.labels[model.predict(["a good film"])[0].argmax()] == str(fitted.predict(["a good film"])[0])
+    assert not any("threshold" in guess.what for guess in model.description.guesses)
 
 
 def test_a_regressor_has_values():
