@@ -75,7 +75,7 @@ _where = options(
 @trust_remote_code
 @_where
 @click.option("--dry-run", is_flag=True, help="Read the input, explain a few texts, say how long all take, and stop.")
-@click.option("--fresh", is_flag=True, help="Begin anew; an existing run is kept beside it under another name.")
+@click.option("--fresh", is_flag=True, help="Begin another run beside an existing one, in RUN-2, RUN-3 and so on.")
 @click.option(
     "--retry-failed", is_flag=True,
     help="Explain the texts again that failed in finished parts of an existing run; the others are kept.",
