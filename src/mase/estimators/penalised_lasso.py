@@ -14,6 +14,9 @@ from mase.regression.problem import Problem
 
 __all__ = ["PenalisedLasso"]
 
+# Correlations below this share of the largest centred response are rounding.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class PenalisedLasso:
@@ -40,7 +43,8 @@ class PenalisedLasso:
         """Return gamma `(p,)` and its jackknife covariance; the penalty sets some coefficients to exactly 0."""
         z, y = problem.centred()
         gamma = self._solved(z, y)
-        return Estimate(gamma, jackknifed(z, y, self._solved), float(np.count_nonzero(gamma)))
+        nothing = None if gamma.any() else self._below(z, y)
+        return Estimate(gamma, jackknifed(z, y, self._solved), float(np.count_nonzero(gamma)), nothing)
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
@@ -48,8 +52,23 @@ class PenalisedLasso:
 
     def _solved(self, z: Floats, y: Floats) -> Floats:
         """Return the coefficients `(p,)` from centred rows."""
-        deviations = np.sqrt((z**2).mean(axis=0))
-        deviations = np.where(deviations > 0, deviations, 1.0)
-        scaled = z / deviations
+        scaled, deviations = _standardised(z)
         gamma = solve_lasso(Gram.of_rows(scaled / np.sqrt(len(y))), scaled.T @ y / len(y), penalty=self.alpha)
         return gamma / deviations
+
+    def _below(self, z: Floats, y: Floats) -> str | None:
+        """Return that the penalty alone makes all coefficients 0; None if without it they were rounding."""
+        largest = float(np.abs(_standardised(z)[0].T @ y).max(initial=0.0)) / len(y)
+        if largest <= _ROUNDING * float(np.abs(y).max()):
+            return None
+        return (
+            f"no effect is above the penalty of {self.alpha:g}, in the unit of the response, so all scores are 0; use "
+            f"estimator='penalised-lasso(alpha={largest / 100:.1g})'"
+        )
+
+
+def _standardised(z: Floats) -> tuple[Floats, Floats]:
+    """Return centred rows `(n, p)` divided by the deviations of their coordinates, and these `(p,)`."""
+    deviations = np.sqrt((z**2).mean(axis=0))
+    deviations = np.where(deviations > 0, deviations, 1.0)
+    return z / deviations, deviations

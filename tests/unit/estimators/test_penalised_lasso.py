@@ -1,5 +1,8 @@
 """Tests of `mase.estimators.penalised_lasso`."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +44,19 @@ def test_a_word_that_is_never_masked_scores_zero():
     case = problem()
     case.z[:, 3] = 0.5
     assert PenalisedLasso().fit(case).gamma[3] == 0
+
+
+def test_effects_below_the_penalty_are_said_to_be():
+    case = problem()
+    assert PenalisedLasso().fit(case).fallback is None
+    small = replace(case, y=1e-6 * case.y)
+    found = PenalisedLasso().fit(small)
+    assert not found.gamma.any()
+    enough = re.search(r"penalised-lasso\(alpha=(.*)\)", found.fallback)
+    assert PenalisedLasso(float(enough[1])).fit(small).gamma == pytest.approx(
+        1e-6 * LeastSquares().fit(case).gamma, abs=1e-7
+    )
+    assert PenalisedLasso().fit(replace(case, y=np.zeros(case.n))).fallback is None
 
 
 def test_what_alpha_cannot_be():
