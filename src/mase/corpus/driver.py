@@ -21,7 +21,7 @@ __all__ = ["Driver"]
 # Workers that may die of a text before it is recorded as failed. Others may have been killed for another reason.
 _MOST_DEATHS = 3
 # Largest number of texts in a task, and number of tasks per worker at least, so that all workers end about together.
-_MOST_TEXTS, _TASKS_PER_WORKER = 32, 4
+MOST_TEXTS, TASKS_PER_WORKER = 32, 4
 # Seconds after which the driver looks after its lock and its progress although nothing has happened.
 _TICK = 1.0
 
@@ -90,7 +90,7 @@ class Driver:
         """
         left = [part for part in self._plan.parts if part in self._failed or part not in self._writer.finished]
         n_left = sum(len(self._wanted(part)) for part in left)
-        size = max(1, min(_MOST_TEXTS, n_left // (_TASKS_PER_WORKER * n_workers)))
+        size = max(1, min(MOST_TEXTS, n_left // (TASKS_PER_WORKER * n_workers)))
         new = self._read(source, left, size)
         while not self._is_over:
             while self._engine.free > 0 and (task := self._next(new)) is not None:

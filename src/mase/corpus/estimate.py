@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "estimate"]
 
 # Texts that are explained: at least and at most, and the seconds after which no further one is begun.
-_FEWEST, _MOST, _SECONDS = 5, 50, 10.0
+FEWEST, MOST, SECONDS = 5, 50, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def estimate(source: Source, explainer: "Explainer", question: Question, plan: P
     n, parts = sum(len(plan.rows(part)) for part in plan.parts), set(plan.parts)
     if not n:
         return Estimate(0, 0, 0, 0.0, 0.0)
-    drawn = np.random.default_rng(explainer.seed).choice(n, min(n, _MOST), replace=False).tolist()
+    drawn = np.random.default_rng(explainer.seed).choice(n, min(n, MOST), replace=False).tolist()
     rows = [plan.rows(plan.parts[place // plan.part_size])[place % plan.part_size] for place in drawn]
     wanted: dict[int, Input | None] = dict.fromkeys(rows)
     n_unreadable = 0
@@ -81,7 +81,7 @@ def _measured(explainer: "Explainer", question: Question, texts: Sequence[Input]
     seconds: list[float] = []
     n_queries: list[int] = []
     for text in texts:
-        if len(seconds) >= _FEWEST and time.perf_counter() - begun > _SECONDS:
+        if len(seconds) >= FEWEST and time.perf_counter() - begun > SECONDS:
             break
         try:
             if not seconds:  # the first call of a model is slower than the others

@@ -27,7 +27,7 @@ __all__ = ["FOLDER", "Lock", "Owner", "check_free", "hold", "owners"]
 
 FOLDER = "locks"
 # Seconds between two renewals, and after which a lock that was not renewed counts as left behind.
-_RENEWED, _LEFT_BEHIND = 5.0, 60.0
+RENEWED, LEFT_BEHIND = 5.0, 60.0
 _LARGEST = 64 << 10
 
 
@@ -84,7 +84,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the process is still there, as far as that can be known here."""
         if self.is_here:
             return process_start(self.pid) == self.start
-        return time.time() - self.renewed < _LEFT_BEHIND
+        return time.time() - self.renewed < LEFT_BEHIND
 
     @property
     def is_here(self) -> bool:
@@ -171,7 +171,7 @@ def hold(storage: Storage, shard: Shard, progress: Callable[[], Mapping[str, flo
     lock, ended = Lock(storage, Owner.this_process(shard)), Event()
 
     def renew() -> None:
-        while not ended.wait(_RENEWED):
+        while not ended.wait(RENEWED):
             lock.renew(progress())
 
     thread = Thread(target=renew, daemon=True)

@@ -18,7 +18,7 @@ from mase.render.numbers import counted, duration
 __all__ = ["Progress", "evaluations"]
 
 # Seconds between two lines where there is no bar.
-_BETWEEN_LINES = 60.0
+BETWEEN_LINES = 60.0
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def evaluations(doing: str) -> Iterator[Listener]:
 
     Nothing is shown at the end, nor before the first evaluations.
     """
-    console, next_line = Console(stderr=True), time.perf_counter() + _BETWEEN_LINES
+    console, next_line = Console(stderr=True), time.perf_counter() + BETWEEN_LINES
     has_bar = _is_terminal(console)
     columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True, disable=not has_bar) as bar:
@@ -38,7 +38,7 @@ def evaluations(doing: str) -> Iterator[Listener]:
             total = max(progress.n_samples, progress.n_asked)  # checks and repetitions come on top of the samples
             bar.update(task, total=total, completed=progress.n_asked)
             if not has_bar and time.perf_counter() >= next_line:
-                next_line += _BETWEEN_LINES
+                next_line += BETWEEN_LINES
                 _tell(f"{doing}: {progress.n_asked:,} of {counted(total, 'evaluation')}")
 
         yield listen
@@ -96,7 +96,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         self._began = time.perf_counter()
-        self._next_line = self._began + _BETWEEN_LINES
+        self._next_line = self._began + BETWEEN_LINES
         self._bar.start()
         return self
 
@@ -143,7 +143,7 @@ class Progress:
         self._bar.advance(self._task, n)
         is_over = self.total is not None and self.earlier + self.n_done >= self.total
         if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
-            self._next_line += _BETWEEN_LINES
+            self._next_line += BETWEEN_LINES
             self._tell(f"{self._doing}: {self}")
 
     def __str__(self) -> str:

@@ -24,9 +24,9 @@ _INDEX = "index.js"
 # The files of the list. A search loads the texts of all slices; the words of a slice are loaded when a text is opened.
 FILE = re.compile(r"(index|(texts|words)-[0-9]{5,9})\.js")
 # A slice ends with the first of these; one page of a sorted list loads up to 25 slices.
-_TEXTS_PER_SLICE, _BYTES_PER_SLICE = 256, 500_000
+TEXTS_PER_SLICE, BYTES_PER_SLICE = 256, 500_000
 # The classes by which the list can be filtered, in the order in which they appear; the others are one class to it.
-_MOST_CLASSES = 1_000
+MOST_CLASSES = 1_000
 _NONE_16, _NONE_8 = 0xFFFF, 0xFF
 # "<" so that a text cannot end a script element, and the two line ends that are none in JSON.
 _ESCAPED = ((b"<", b"\\u003c"), ("\u2028".encode(), b"\\u2028"), ("\u2029".encode(), b"\\u2029"))
@@ -84,7 +84,7 @@ class ListWriter:
         self._texts.append(msgspec.json.encode(_text(entry)))
         self._words.append(msgspec.json.encode(_words(entry.shading)))
         self._size += len(self._texts[-1]) + len(self._words[-1])
-        if len(self._texts) == _TEXTS_PER_SLICE or self._size >= _BYTES_PER_SLICE:
+        if len(self._texts) == TEXTS_PER_SLICE or self._size >= BYTES_PER_SLICE:
             self._flush()
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class ListWriter:
         (self._folder / _INDEX).write_bytes(script("mase.index", index))
 
     def _code(self, prediction: str | None) -> int:
-        if prediction is None or (prediction not in self._classes and len(self._classes) == _MOST_CLASSES):
+        if prediction is None or (prediction not in self._classes and len(self._classes) == MOST_CLASSES):
             return _NONE_16
         return self._classes.setdefault(prediction, len(self._classes))
 

@@ -52,7 +52,7 @@ __all__ = ["Worker", "main"]
 # Seconds in which the process may finish what it does after the server has closed the pipe.
 _GRACE = 0.5
 # Seconds between two messages about progress, and between two rounds that are shown: a reader sees no more.
-_PAUSE, _ROUND_PAUSE = 0.1, 0.2
+PAUSE, ROUND_PAUSE = 0.1, 0.2
 
 
 def main() -> None:
@@ -185,11 +185,11 @@ class Worker:
             nonlocal told, shown
             self._check(number)
             now = time.monotonic()
-            if now - shown >= _ROUND_PAUSE and (found := progress.attribution) is not None:
+            if now - shown >= ROUND_PAUSE and (found := progress.attribution) is not None:
                 self._answer(Asked(number, progress.n_asked, progress.n_samples))
                 self._answer(Round(number, article(found)))
                 shown = told = time.monotonic()
-            elif now - told >= _PAUSE:
+            elif now - told >= PAUSE:
                 self._answer(Asked(number, progress.n_asked, progress.n_samples))
                 told = now
 

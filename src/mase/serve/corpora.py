@@ -20,7 +20,7 @@ from mase.serve.corpora_process import Reading
 __all__ = ["Corpora", "Corpus", "Failure", "Preparing", "Version"]
 
 # Seconds for which a version is not compared with its source: a run under way may grow faster than it is read.
-_FRESH = 5.0
+FRESH = 5.0
 _LARGEST_MANIFEST = 64 << 20
 _KEPT_VERSIONS = 2
 
@@ -108,7 +108,7 @@ class Corpus:
             if self._job is None:
                 newest = self.newest
                 if newest is not None and (
-                    time.monotonic() - newest.made < _FRESH or newest.state == _state(self.source)
+                    time.monotonic() - newest.made < FRESH or newest.state == _state(self.source)
                 ):
                     return newest
                 self._n_begun += 1

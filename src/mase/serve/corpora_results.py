@@ -21,8 +21,8 @@ from mase.io.schema import SCHEMA
 __all__ = ["run_of_results"]
 
 # A part is in memory at a time.
-_PART_SIZE = 64
-_LONGEST_LINE = 64 << 20
+PART_SIZE = 64
+LONGEST_LINE = 64 << 20
 
 
 def run_of_results(path: Path, folder: Path, tell: Callable[[float], None]) -> Run:
@@ -54,14 +54,14 @@ def run_of_results(path: Path, folder: Path, tell: Callable[[float], None]) -> R
             made.check(result, f"{os.fspath(path)!r}, result {made.n + 1}")
             rows.add(item, result, result.fit.seconds)
         made.n += 1
-        if made.n % _PART_SIZE == 0:
-            target.write(made.n // _PART_SIZE - 1, rows.tables(), {})
+        if made.n % PART_SIZE == 0:
+            target.write(made.n // PART_SIZE - 1, rows.tables(), {})
             rows = _new_rows()
         tell(share)
     if not made.n:
         raise DataError(f"{os.fspath(path)!r} has no results, expected lines of JSON of schema {SCHEMA}")
-    if made.n % _PART_SIZE:
-        target.write(made.n // _PART_SIZE, rows.tables(), {})
+    if made.n % PART_SIZE:
+        target.write(made.n // PART_SIZE, rows.tables(), {})
     target.create(made.manifest())
     return open_run(folder)
 
@@ -99,7 +99,7 @@ class _Made:
         if first is not None:
             settings = {"model": dict(first.model), "method": dict(first.method), "seed": first.seed}
         return Manifest(
-            asked=Asked(**settings, target=None, input={}, n_texts=self.n, part_size=_PART_SIZE),
+            asked=Asked(**settings, target=None, input={}, n_texts=self.n, part_size=PART_SIZE),
             made_with={} if first is None else dict(first.versions),
             labels=() if first is None else first.prediction.names,
             created="",
@@ -118,10 +118,10 @@ def _results(path: Path) -> Iterator[tuple[Attribution | Failure, float]]:
             raise DataError(f"{name!r} is not a regular file, expected a file of results")
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
                 place = f"{name!r}, line {number}"
-                if len(line) == _LONGEST_LINE:
-                    raise DataError(f"{place} has more than {_LONGEST_LINE:,} bytes, expected the result of one text")
+                if len(line) == LONGEST_LINE:
+                    raise DataError(f"{place} has more than {LONGEST_LINE:,} bytes, expected the result of one text")
                 content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
                 found = _result(content, place) if content.strip() else None
                 if found is not None:

@@ -18,7 +18,7 @@ def explainer():
 
 
 def test_a_few_texts_of_the_whole_are_explained(explainer, monkeypatch):
-    monkeypatch.setattr(estimate, "_MOST", 6)
+    monkeypatch.setattr(estimate, "MOST", 6)
     found = estimate.estimate(open_source([*TEXTS, None]), explainer, Question(None), Plan(101, 8))
     assert (found.n_texts, found.n_unreadable, found.n_tried) == (101, 1, 6)
     assert 10 < found.n_queries < 20  # no subset of four words is asked twice
@@ -32,7 +32,7 @@ def test_only_texts_of_the_shard_are_explained(monkeypatch):
         read.update(text.split()[-1] for text in texts if len(text.split()) == 4)
         return [[0.5, 0.5]] * len(texts)
 
-    monkeypatch.setattr(estimate, "_SECONDS", 0.0)
+    monkeypatch.setattr(estimate, "SECONDS", 0.0)
     plan = Plan(100, 8, Shard(13, 13))
     found = estimate.estimate(open_source(TEXTS), mase.Explainer(predict, n_samples=4), Question(None), plan)
     assert (found.n_texts, found.n_tried) == (4 if plan.n_parts == 13 else 0, 4)

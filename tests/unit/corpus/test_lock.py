@@ -84,7 +84,7 @@ def test_a_lock_that_stays_because_a_clock_was_set_back_can_be_deleted(tmp_path,
 
 
 def test_a_lock_is_renewed_with_the_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_RENEWED", 0.01)
+    monkeypatch.setattr(module, "RENEWED", 0.01)
     storage = storage_of(tmp_path)
     with hold(storage, WHOLE, lambda: {"done": 7.0}) as lock:
         until = time.monotonic() + 10

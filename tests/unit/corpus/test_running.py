@@ -144,7 +144,7 @@ def test_the_difference_of_a_table_is_named(tmp_path):
 
 def test_a_run_is_there_once_a_text_was_explained(tmp_path, monkeypatch):
     """So that its status can be read before the first part is finished."""
-    monkeypatch.setattr("mase.corpus.driver._MOST_TEXTS", 1)
+    monkeypatch.setattr("mase.corpus.driver.MOST_TEXTS", 1)
     begun = []
 
     def predict(texts):

@@ -56,7 +56,7 @@ def model_of(server):
 @pytest.mark.parametrize("size", [1, 32])
 @pytest.mark.parametrize("rows", [(0,), (5, 6), (4, 7), (3, 9, 10, 19), range(8, 12), range(1, 20)])
 def test_failed_texts_are_tried_again(tmp_path, expected, monkeypatch, rows, size):
-    monkeypatch.setattr("mase.corpus.driver._MOST_TEXTS", size)
+    monkeypatch.setattr("mase.corpus.driver.MOST_TEXTS", size)
     server = Server({TEXTS[row] for row in rows})
     made = run(tmp_path / "run", model=model_of(server))
     assert sum(count_failures(made.folder, part) for part in made.parts) == len(rows)

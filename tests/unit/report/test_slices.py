@@ -35,7 +35,7 @@ def column(index, name, kind):
 
 
 def test_the_index_finds_every_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(slices, "_TEXTS_PER_SLICE", 2)
+    monkeypatch.setattr(slices, "TEXTS_PER_SLICE", 2)
     texts = [(attribution(label=label), (label,)) for label in ("pos", "neg", "pos", "neg")]
     texts.insert(3, (("bad", InvalidTextError("no")), ("pos",)))
     run = run_of(tmp_path / "run", texts, kept=["label"], part_size=3)
@@ -67,7 +67,7 @@ def test_nothing_in_a_file_ends_its_script(tmp_path):
 
 
 def test_more_classes_than_a_filter_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(slices, "_MOST_CLASSES", 1)
+    monkeypatch.setattr(slices, "MOST_CLASSES", 1)
     run = run_of(tmp_path / "run", [(attribution(label=label), ()) for label in ("a", "b", "a")])
     index = written(tmp_path, run, Flags())
     assert index["classes"] == ["a"]

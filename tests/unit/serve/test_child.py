@@ -53,16 +53,16 @@ def test_an_explanation_is_that_of_the_library():
 
 def test_progress_and_rounds_come_now_and_then(monkeypatch):
     """Not one message per batch: a page shows no more than so many, and each costs time."""
-    monkeypatch.setattr("mase.serve.child._PAUSE", 0.0)
-    monkeypatch.setattr("mase.serve.child._ROUND_PAUSE", 0.0)
+    monkeypatch.setattr("mase.serve.child.PAUSE", 0.0)
+    monkeypatch.setattr("mase.serve.child.ROUND_PAUSE", 0.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
     assert [type(message) for message in told].count(Round) == 4
     asked = [message.asked for message in told if isinstance(message, Asked)]
     assert asked == sorted(asked)
-    monkeypatch.setattr("mase.serve.child._PAUSE", 60.0)
+    monkeypatch.setattr("mase.serve.child.PAUSE", 60.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
     assert [type(message) for message in told] == [Asked, Round] * 4 + [Explained]  # how far it is, and its scores
-    monkeypatch.setattr("mase.serve.child._ROUND_PAUSE", 60.0)
+    monkeypatch.setattr("mase.serve.child.ROUND_PAUSE", 60.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
     assert [type(message) for message in told] == [Explained]
 

@@ -56,7 +56,7 @@ def test_a_corpus_is_read_when_somebody_looks_and_once(reader, run):
 
 
 def test_a_run_that_grew_is_read_again_and_the_page_before_stays(reader, run, monkeypatch):
-    monkeypatch.setattr(module, "_FRESH", 0.0)
+    monkeypatch.setattr(module, "FRESH", 0.0)
     with opened(run) as (corpus,):
         versions = [settled(corpus)]
         for number in (1, 2):
@@ -74,7 +74,7 @@ def test_a_run_that_grew_is_read_again_and_the_page_before_stays(reader, run, mo
 
 @pytest.mark.parametrize("change", ["manifest", "gone", "file"])
 def test_a_corpus_that_changed_is_read_again(reader, run, monkeypatch, change):
-    monkeypatch.setattr(module, "_FRESH", 0.0)
+    monkeypatch.setattr(module, "FRESH", 0.0)
     source = run / "run.json" if change == "file" else run
     with opened(source) as (corpus,):
         settled(corpus)
@@ -93,7 +93,7 @@ def test_a_run_that_grows_faster_than_it_is_read_is_shown(reader, run):
 
 
 def test_a_corpus_that_grew_while_it_was_read_is_not_taken_for_new(reader, run, monkeypatch):
-    monkeypatch.setattr(module, "_FRESH", 0.0)
+    monkeypatch.setattr(module, "FRESH", 0.0)
     with opened(run) as (corpus,):
         reader.go.clear()
         corpus.look()

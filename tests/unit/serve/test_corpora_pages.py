@@ -88,7 +88,7 @@ def test_a_failure_is_shown_on_its_page_and_escaped(client):
 
 
 def test_a_page_that_is_loaded_again_is_that_of_today(client, reader, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_FRESH", 0.0)
+    monkeypatch.setattr(module, "FRESH", 0.0)
     shown(client, 0)
     assert client.get("/corpora/0/1/").status_code == 200
     (tmp_path / "good").write_text("more")

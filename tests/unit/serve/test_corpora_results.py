@@ -34,7 +34,7 @@ def made(tmp_path, path):
 
 
 def test_results_become_a_run_with_all_that_they_say(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_PART_SIZE", 2)
+    monkeypatch.setattr(module, "PART_SIZE", 2)
     shares = []
     run = run_of_results(written(tmp_path / "results.jsonl"), tmp_path / "run", shares.append)
     texts = run.texts().to_pylist()
@@ -96,7 +96,7 @@ def test_results_of_several_models_or_methods_are_refused(tmp_path, changed, sai
     ],
 )
 def test_what_is_not_a_file_of_results_is_refused(tmp_path, monkeypatch, content, said):
-    monkeypatch.setattr(module, "_LONGEST_LINE", 1_000)
+    monkeypatch.setattr(module, "LONGEST_LINE", 1_000)
     (tmp_path / "results.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=said):
         made(tmp_path, tmp_path / "results.jsonl")

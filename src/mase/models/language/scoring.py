@@ -25,8 +25,8 @@ __all__ = ["Row", "Scorer", "chosen_log_probabilities", "costs_of", "enough_memo
 
 # On a core of a Xeon, a short pass of SmolLM2 costs 30 to 50 tokens of a long one more than its own in float32, and 80
 # to 100 in bfloat16; batches of 500 to 2,000 tokens cost the same. A GPU has to be occupied; none was measured.
-_CPU, _CPU_HALF, _GPU = Costs(per_pass=48, most=1024), Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
-_AT_ONCE = 256  # sequences that are planned together
+CPU, CPU_HALF, GPU = Costs(per_pass=48, most=1024), Costs(per_pass=96, most=1024), Costs(per_pass=1024, most=16384)
+AT_ONCE = 256  # sequences that are planned together
 _NORMALISED = 16  # positions whose probabilities are normalised at once
 
 
@@ -106,8 +106,8 @@ class Scorer:
             reads[row.ids[:-1]] += [Read(row.start - 1 + column, token, index, column) for column, token in targets]
         sequences = sorted(reads)
         with self.forward.running(), enough_memory():
-            for first in range(0, len(sequences), _AT_ONCE):
-                some = sequences[first : first + _AT_ONCE]
+            for first in range(0, len(sequences), AT_ONCE):
+                some = sequences[first : first + AT_ONCE]
                 known = [self._known(ids, min(read.position for read in reads[ids])) for ids in some]
                 continues = self.caching(some[-1]).continues
                 shared = branches(some, self._costs.per_pass, known) if continues else ()
@@ -246,8 +246,8 @@ def enough_memory() -> Iterator[None]:
 def costs_of(forward: Forward) -> Costs:
     """Return what passes cost on the device and in the precision of a model."""
     if forward.device.type != "cpu":
-        return _GPU
-    return _CPU_HALF if forward.rounds else _CPU
+        return GPU
+    return CPU_HALF if forward.rounds else CPU
 
 
 def chosen_log_probabilities(logits: torch.Tensor, rows: list[int], targets: list[int]) -> list[float]:

@@ -43,7 +43,7 @@ def recorded(module):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
-    monkeypatch.setattr(scoring, "_CPU", Costs(3, 60))
+    monkeypatch.setattr(scoring, "CPU", Costs(3, 60))
     module = causal_model(family)
     scorer = Scorer(Forward(module))
     for row, found in zip(ROWS, scorer.log_probabilities(ROWS), strict=True):
@@ -52,7 +52,7 @@ def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
 
 
 def test_tokens_are_computed_once_and_logits_only_where_they_are_asked(monkeypatch):
-    monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
+    monkeypatch.setattr(scoring, "CPU", Costs(0, 10**6))
     module = causal_model()
     scorer = Scorer(Forward(module), tried=Caching(True, True))
     with recorded(module) as (passes, positions):
@@ -106,7 +106,7 @@ def test_many_sequences_are_planned_in_groups(monkeypatch):
     module = causal_model()
     scorer = Scorer(Forward(module))
     expected = scorer.log_probabilities(ROWS)
-    monkeypatch.setattr(scoring, "_AT_ONCE", 4)
+    monkeypatch.setattr(scoring, "AT_ONCE", 4)
     for found, known in zip(scorer.log_probabilities(ROWS), expected, strict=True):
         np.testing.assert_allclose(found, known, atol=1e-5)
 
@@ -125,7 +125,7 @@ CROSSING = Row((*BEGINNING, 30, 31, 32), len(BEGINNING))  # its answer stands in
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_was_read_before_changes_nothing(family, monkeypatch):
-    monkeypatch.setattr(scoring, "_CPU", Costs(3, 60))
+    monkeypatch.setattr(scoring, "CPU", Costs(3, 60))
     module = causal_model(family)
     scorer = Scorer(Forward(module))
     read = scorer.reading(READ)
@@ -138,7 +138,7 @@ def test_what_was_read_before_changes_nothing(family, monkeypatch):
 
 
 def test_what_was_read_is_not_computed_again(monkeypatch):
-    monkeypatch.setattr(scoring, "_CPU", Costs(0, 10**6))
+    monkeypatch.setattr(scoring, "CPU", Costs(0, 10**6))
     module = causal_model()
     scorer = Scorer(Forward(module), tried=Caching(True, True)).reading(READ)
     rows = [*ROWS, CROSSING]

@@ -10,7 +10,6 @@ from tokenizers.processors import TemplateProcessing
 import mase
 from mase.errors import InvalidTextError, ModelError, OptionError
 from mase.models import Seq2Seq
-from mase.models.language.encoder_decoder import EncoderDecoderScorer
 from mase.models.language.opening import language_model
 from mase.models.language.protocol import HalfLanguageModel, LanguageModel
 
@@ -134,18 +133,22 @@ def test_what_is_too_long_is_refused():
     assert (len(cut), cut.cut) == (63, "longest-answer")
 
 
-def test_one_row_at_a_time_when_memory_runs_out(t5, monkeypatch):
-    answers = [t5.continuation("red")]
+def test_one_row_at_a_time_when_memory_runs_out(t5):
+    answers, sizes = [t5.continuation("red")], []
     expected = t5.log_probabilities(CONTEXTS, answers)[0]
-    read = EncoderDecoderScorer._answered
 
-    def small(self, answers_of):
-        if len(answers_of) > 1:
+    def small(encoder, args, kwargs):
+        sizes.append(len(kwargs["input_ids"]))
+        if sizes[-1] > 1:
             raise MemoryError
-        return read(self, answers_of)
 
-    monkeypatch.setattr(EncoderDecoderScorer, "_answered", small)
-    np.testing.assert_allclose(t5.log_probabilities(CONTEXTS, answers)[0], expected, atol=1e-5)
+    hook = t5.module.get_encoder().register_forward_pre_hook(small, with_kwargs=True)
+    try:
+        np.testing.assert_allclose(t5.log_probabilities(CONTEXTS, answers)[0], expected, atol=1e-5)
+    finally:
+        hook.remove()
+    assert max(sizes) > 1
+    assert sizes.count(1) == len(set(CONTEXTS))
 
 
 def test_half_precision_and_other_processes(t5, monkeypatch):
