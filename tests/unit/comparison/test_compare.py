@@ -1,6 +1,7 @@
 """Tests of the comparison of two runs, against models whose weights are known."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_words_without_a_score_are_not_among_the_top_words(tmp_path):
 
 def test_two_seeds_differ_by_noise_alone(tmp_path):
     """At a rate of 0.05 none or one of the five pairs of seeds has a false discovery."""
-    settings = {"predict": classifier(WEIGHTS), "method": "mase", "n_samples": 50}
+    settings = {"predict": classifier(WEIGHTS), "n_samples": 50}
     folders = [write_run(tmp_path / str(seed), TEXTS[:10], seed=seed, **settings) for seed in range(6)]
     found = [mase.compare(folders[0], other, min_texts=5) for other in folders[1:]]
     assert sum(one.predictions.flipped for one in found) == 0
@@ -161,8 +162,8 @@ def broken_at(word):
     return predict
 
 
-def test_runs_that_are_not_finished_are_said_to_be_so(tmp_path):
-    one, other = (write_run(tmp_path / name, TEXTS, classifier(WEIGHTS)) for name in ("one", "other"))
+def test_runs_that_are_not_finished_are_said_to_be_so(tmp_path, runs):
+    one, other = (shutil.copytree(runs[name], tmp_path / name) for name in ("first", "seed"))
     for folder in (one, other):
         (folder / "texts" / "part-00001.parquet").unlink()
     found = mase.compare(one, other)
