@@ -1,6 +1,7 @@
 """What is explained: a document of named fields. A plain text is a document with one field."""
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,13 +15,15 @@ from typing import Any, Self, TypeGuard
 from mase.errors import InvalidTextError, OptionError
 from mase.several import remedy
 
-__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "is_single", "scalar"]
+__all__ = ["PAIR", "TEXT", "Document", "Field", "Input", "Scalar", "check_text", "is_single", "scalar", "valid_text"]
 
 # The name of the only field of a plain text, and of the fields of a pair, as transformers names them.
 TEXT = "text"
 PAIR = (TEXT, "text_pair")
 
 Scalar = int | float | bool | str
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +262,14 @@ def check_text(text: object) -> str:
             "Unicode; replace it, for example with text.encode('utf-8', 'replace').decode()"
         ) from None
     return str.__str__(text)
+
+
+def valid_text(text: str) -> str:
+    """Return a text that UTF-8 can encode: U+FFFD stands for lone surrogates.
+
+    Examples
+    --------
+    >>> valid_text("caf\\udce9.csv")
+    'caf�.csv'
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -1,7 +1,6 @@
 """The tables of a run: their columns, and the rows of a result. `docs/run.md` describes them."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from mase.attribution import Attribution, Field, Note, Response, Verdict
 from mase.attribution.response import EFFECTS, error_of
 from mase.attribution.rows import cited_units
 from mase.corpus.source import Item
-from mase.document import TEXT, Document
+from mase.document import TEXT, Document, valid_text
 from mase.errors import DataError
 
 __all__ = ["ADDED", "TABLES", "Rows", "schema"]
@@ -69,7 +68,6 @@ TABLES = tuple(_COLUMNS)
 # The columns that runs of earlier versions do not have; they are null there.
 ADDED = frozenset({"r2_held_out", "reliable"})
 _BEFORE_KEPT = len(_KEY) + 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def schema(table: str, kept: Sequence[str] = ()) -> pa.Schema:
@@ -127,7 +125,7 @@ class Rows:
             notes=_notes(found.own_notes),
             evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
             windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
-            explained_answer=None if answer is None else _valid(answer.text),
+            explained_answer=None if answer is None else valid_text(answer.text),
         )
         sources = cited_units(found)
         for response in found.responses:
@@ -141,7 +139,7 @@ class Rows:
         document = item.text.fields if isinstance(item.text, Document) else ()
         if isinstance(item.text, str):
             document = (Field(TEXT, item.text),)
-        self._add_text(item, document, notes=[], error=error, message=_valid(message))
+        self._add_text(item, document, notes=[], error=error, message=valid_text(message))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
     def tables(self) -> Mapping[str, pa.Table]:
@@ -149,9 +147,7 @@ class Rows:
         return {table: pa.table(self._columns[table], schema=self._schemas[table]) for table in TABLES}
 
     def _add_text(self, item: Item, document: Sequence[Field], **values: Any) -> None:
-        kept = {
-            name: None if value is None else _valid(value) for name, value in zip(self._kept, item.kept, strict=True)
-        }
+        kept = {name: value and valid_text(value) for name, value in zip(self._kept, item.kept, strict=True)}
         shown = _document(document) if self._documents and document else None
         self._append("texts", id=item.id, row=item.row, document=shown, **kept, **values)
 
@@ -210,10 +206,5 @@ def _document(document: Sequence[Field]) -> str:
 
 
 def _field(field: Field) -> dict[str, Any]:
-    plain = {"name": _valid(field.name), "text": _valid(field.text), "fixed": field.fixed}
+    plain = {"name": valid_text(field.name), "text": valid_text(field.text), "fixed": field.fixed}
     return plain if field.value is None else plain | {"value": field.value, "background": field.background}
-
-
-def _valid(text: str) -> str:
-    """Return a text that UTF-8 can encode: lone surrogates are replaced, with which no text is explained."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -7,6 +7,7 @@ from typing import Any
 from mase.corpus.columns import schema
 from mase.corpus.source import Item
 from mase.datasets.documents import DocumentColumns, missing_column, string_of
+from mase.document import valid_text
 from mase.errors import DataError, MaseError, OptionError
 from mase.scalars import is_integer
 
@@ -24,7 +25,7 @@ def kept_columns(keep: Keep | None) -> tuple[tuple[str, str], ...]:
     Raises
     ------
     OptionError
-        If a column or a name is empty, or `keep` is a single string.
+        If a column or a name is empty, a name is not valid Unicode, or `keep` is a single string.
     DataError
         If a name is that of a column of every run, or two columns have the same name.
 
@@ -40,6 +41,8 @@ def kept_columns(keep: Keep | None) -> tuple[tuple[str, str], ...]:
     for column, name in columns:
         if not column or not name:
             raise OptionError(f"keep has {f'{column}={name}'!r}, expected COLUMN or COLUMN=NAME, as in group=cohort")
+        if valid_text(name) != name:
+            raise OptionError(f"keep has {name!r}, which is not valid Unicode; give it another name, as in COLUMN=NAME")
     schema("texts", [name for _, name in columns])
     return columns
 

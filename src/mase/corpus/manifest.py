@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from mase.document import valid_text
 from mase.errors import DataError
 from mase.io.differences import differences, shown
 
@@ -83,9 +84,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """
         try:
             plain = {"schema": SCHEMA} | msgspec.to_builtins(self, enc_hook=_plain)
+            content = msgspec.json.encode(plain | {"asked": _valid(plain["asked"])})
         except (TypeError, ValueError) as error:
             raise DataError(f"the settings of the run cannot be written as JSON: {error}") from error
-        return msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n"
+        return msgspec.json.format(content, indent=1) + b"\n"
 
     @classmethod
     def decode(cls, content: bytes, place: str) -> "Manifest":
@@ -117,6 +119,15 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is no JSON type")
+
+
+def _valid(value: Any) -> Any:
+    """Return JSON with valid texts: names of files may be no UTF-8."""
+    if isinstance(value, dict):
+        return {valid_text(key): _valid(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_valid(inner) for inner in value]
+    return valid_text(value) if isinstance(value, str) else value
 
 
 def check_same(what: str, got: Mapping[str, Any], expected: Mapping[str, Any], remedy: str) -> None:

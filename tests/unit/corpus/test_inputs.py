@@ -189,6 +189,7 @@ def test_options_of_tables_need_a_table(tmp_path, option):
         (["stars", "group=stars"], DataError, "taken"),
         ("stars", OptionError, r"expected a list of columns, as in \['stars'\]"),
         (["stars="], OptionError, "expected COLUMN or COLUMN=NAME"),
+        (["caf\udce9"], OptionError, "not valid Unicode"),
         ([5], OptionError, "type int"),
         (["colour"], DataError, "no column 'colour', expected one of: 'name', 'text'"),
     ],

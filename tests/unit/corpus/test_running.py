@@ -156,6 +156,15 @@ def test_a_run_is_there_once_a_text_was_explained(tmp_path, monkeypatch):
     assert not begun[0]
 
 
+def test_a_run_of_a_file_whose_name_is_no_utf8_goes_on(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    path.write_text("\n".join(TEXTS), encoding="utf-8")
+    made = run(tmp_path / "run", path)
+    (tmp_path / "run" / "texts" / "part-00002.parquet").unlink()
+    assert run(tmp_path / "run", path).texts().equals(made.texts())
+    assert made.manifest.asked.input["tables"][0]["name"] == "caf\ufffd.txt"
+
+
 def test_fresh_begins_beside_the_run(tmp_path, expected):
     run(tmp_path / "run")
     assert run(tmp_path / "run", seed=1, fresh=True).folder.place == str(tmp_path / "run-2")
