@@ -1,8 +1,9 @@
 """The summary of a run on a terminal, in tables of at most 80 columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice, zip_longest
+from math import floor, log10
 from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -23,7 +24,8 @@ _ROOM = 70
 # More classes, groups and notes than this are in the files only.
 _MOST = 6
 _WORD, _PHRASE = 16, 20
-_EFFECTS, _DIFFERENCES = Scale(0.0, 2), Scale(0.0, 3)
+# Decimals of effects and of their differences, at least, and at most where one of a list is small.
+_EFFECTS, _DIFFERENCES, _MOST_DECIMALS = 2, 3, 4
 
 Row = TypeVar("Row")
 Key = TypeVar("Key")
@@ -87,17 +89,28 @@ def _effects(summary: Summary, order: Sequence[str], *, examples: bool) -> Itera
     for response in list(responses)[:_MOST]:
         words = [row for row in summary.words if row.response == response]
         phrases = [row for row in summary.phrases if row.response == response]
+        rows: list[WordEffect | PhraseEffect] = [*words, *phrases]
+        scale = _scale((row.effect for row in rows), _EFFECTS)
         if words or phrases:
             yield Text(f"\n{inline(response)}: mean effect ± 95 %, texts", "bold")
         if words:
-            yield _Sides("words", words)
+            yield _Sides("words", words, scale)
         if phrases:
-            yield _Sides("phrases", phrases)
+            yield _Sides("phrases", phrases, scale)
         if examples:
-            yield from map(_examples, words)
-            yield from map(_examples, phrases)
+            yield from (_examples(row, scale) for row in rows)
     if len(responses) > _MOST:
         yield Text(f"\n{len(responses) - _MOST} more classes: --csv, --parquet and --html list them", "dim")
+
+
+def _scale(values: Iterable[float], decimals: int) -> Scale:
+    """Return the scale of a list, with these decimals or more: two digits of the largest, and none looks like 0."""
+    sizes = [abs(value) for value in values if value]
+    scale = Scale.of(max(sizes, default=0.0))
+    if scale.decimals is None:
+        return scale
+    wanted = max(scale.decimals - 1, -floor(log10(min(sizes, default=1.0))))
+    return replace(scale, decimals=min(max(decimals, wanted), _MOST_DECIMALS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,7 @@ class _Sides:
 
     what: str
     rows: Sequence[WordEffect] | Sequence[PhraseEffect]
+    scale: Scale
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if options.max_width >= _ROOM:
@@ -121,11 +135,11 @@ class _Sides:
             table.add_column("texts", justify="right", no_wrap=True)
         sides = ([row for row in self.rows if row.direction == direction] for direction in directions)
         for pair in zip_longest(*sides):
-            table.add_row(*(cell for row in pair for cell in _effect(row)))
+            table.add_row(*(cell for row in pair for cell in _effect(row, self.scale)))
         return table
 
 
-def _examples(row: WordEffect | PhraseEffect) -> RenderableType:
+def _examples(row: WordEffect | PhraseEffect, scale: Scale) -> RenderableType:
     """Return a word or phrase with its share of top fives, and its examples in context, one per line."""
     head = Text.assemble(
         "\n", (inline(_name(row)), "bold"),
@@ -139,7 +153,7 @@ def _examples(row: WordEffect | PhraseEffect) -> RenderableType:
         context = Text.assemble(
             inline(before), (inline(found.text), "bold"), inline(found.after), "…" * found.cut_after
         )
-        grid.add_row(_EFFECTS.signed(found.score), context)
+        grid.add_row(scale.signed(found.score), context)
     return Group(head, grid)
 
 
@@ -147,10 +161,10 @@ def _name(row: WordEffect | PhraseEffect) -> str:
     return row.word if isinstance(row, WordEffect) else row.phrase
 
 
-def _effect(row: WordEffect | PhraseEffect | None) -> tuple[str | Text, ...]:
+def _effect(row: WordEffect | PhraseEffect | None, scale: Scale) -> tuple[str | Text, ...]:
     if row is None:
         return ("", "", "")
-    return Text(inline(_name(row))), _interval(row.effect, row.low, row.high, _EFFECTS), f"{row.n_texts:,}"
+    return Text(inline(_name(row))), _interval(row.effect, row.low, row.high, scale), f"{row.n_texts:,}"
 
 
 def _interval(value: float, low: float, high: float, scale: Scale) -> str:
@@ -187,10 +201,11 @@ def _differences(
     table.add_column("word", overflow="ellipsis", max_width=24)
     for name in (here, "texts", elsewhere, "texts", "difference"):
         table.add_column(name, justify="right", no_wrap=True)
+    scale = _scale((row.difference for row in rows), _DIFFERENCES)
     for row in rows:
         table.add_row(
-            Text(inline(row.word)), _EFFECTS.signed(row.effect), f"{row.n_texts:,}", _EFFECTS.signed(row.effect_others),
-            f"{row.n_others:,}", _interval(row.difference, row.low, row.high, _DIFFERENCES),
+            Text(inline(row.word)), scale.signed(row.effect), f"{row.n_texts:,}", scale.signed(row.effect_others),
+            f"{row.n_others:,}", _interval(row.difference, row.low, row.high, scale),
         )  # fmt: skip
     return Group(Text(f"\n{title}", "bold"), table)
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
-from tests.summaries import summary
+from tests.summaries import group, summary, word
 
 import mase
 from mase.cli import main
@@ -68,6 +68,27 @@ def test_no_number_is_cut_off(run, width):
     assert len(wanted) > 1
     assert all(number in text for number in wanted)
     assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("effects", "shown"),
+    [
+        ((0.5, 0.2), ("+0.50 ± 0.10", "+0.20 ± 0.10")),
+        ((0.5, 0.004), ("+0.500 ± 0.100", "+0.004 ± 0.100")),
+        ((0.5, 1e-9), ("+0.5000 ± 0.1000", "0.0000 ± 0.1000")),
+        ((4e-5, 2e-5), ("+4.0e-05 ± 1e-01", "+2.0e-05 ± 1e-01")),
+        ((12345.0, 0.0), ("+12345.00 ± 0.10", "0.00 ± 0.10")),
+    ],
+)
+def test_small_effects_do_not_look_like_none(effects, shown):
+    words = [word(f"word {number}", effect=effect) for number, effect in enumerate(effects)]
+    differences = [group(difference=effect) for effect in effects]
+    console = Console(file=io.StringIO(), width=80)
+    show(summary(words=words, phrases=(), groups=differences), console)
+    text = console.file.getvalue()
+    assert all(number in text for number in shown)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
 
 
 def test_examples_show_words_in_context(run):
