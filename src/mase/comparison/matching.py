@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from mase.comparison.comparison import Flip, Predictions, Texts
+from mase.corpus.columns import schema
 from mase.corpus.database import Database
 from mase.corpus.opened import Run
 from mase.errors import DataError
@@ -81,7 +82,7 @@ def match(database: Database, first: Run, second: Run) -> Texts:
         )
     for name, run in (("first", first), ("second", second)):
         for table, columns in _COLUMNS.items():
-            database.load(f"{name}_{table}", run.schema(table), run.tables(table), columns)
+            database.load(f"{name}_{table}", schema(table), run.tables(table, kept=False), columns)
         twice = database.run(f"SELECT id FROM {name}_texts GROUP BY id HAVING count(*) > 1 LIMIT 1")
         if twice:
             raise DataError(f"the run {run.folder.place!r} has the id {twice[0][0]!r:.80} twice, expected unique ids")

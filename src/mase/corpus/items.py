@@ -1,6 +1,6 @@
 """From the rows of an input to the items of a corpus: their ids, texts and kept columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ def kept_columns(keep: Keep | None) -> tuple[tuple[str, str], ...]:
     OptionError
         If a column or a name is empty, a name is not valid Unicode, or `keep` is a single string.
     DataError
-        If a name is that of a column of every run, or two columns have the same name.
+        If a name is that of a column of every run, or two columns have the same name, be it in other letters.
 
     Examples
     --------
@@ -43,8 +43,21 @@ def kept_columns(keep: Keep | None) -> tuple[tuple[str, str], ...]:
             raise OptionError(f"keep has {f'{column}={name}'!r}, expected COLUMN or COLUMN=NAME, as in group=cohort")
         if valid_text(name) != name:
             raise OptionError(f"keep has {name!r}, which is not valid Unicode; give it another name, as in COLUMN=NAME")
-    schema("texts", [name for _, name in columns])
+    _check_names([name for _, name in columns])
     return columns
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Check the names of kept columns: beside the others, each must be one of its own in any letters."""
+    taken: dict[str, str] = {}
+    for name in schema("texts", names).names:
+        other = taken.setdefault(name.lower(), name)
+        if other != name:
+            theirs, ours = (other, name) if other in names else (name, other)
+            raise DataError(
+                f"the kept column {theirs!r} differs from {ours!r} only in upper and lower case, which databases take "
+                f"for one; give it another name, as in {theirs}=their_{theirs}"
+            )
 
 
 def _renamed(typed: str) -> tuple[str, str]:

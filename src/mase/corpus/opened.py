@@ -107,15 +107,16 @@ class Run:
         """
         return self._whole("timings")
 
-    def tables(self, table: str) -> Iterator[pa.Table]:
-        """Yield a table part by part, for corpora that do not fit into memory.
+    def tables(self, table: str, *, kept: bool = True) -> Iterator[pa.Table]:
+        """Yield a table part by part, for corpora that do not fit into memory; texts with or without kept columns.
 
         Raises
         ------
         DataError
             As for `texts`.
         """
-        yield from (self.part(table, part) for part in self.parts)
+        columns = (self.schema(table) if kept else schema(table)).names
+        yield from (self.part(table, part).select(columns) for part in self.parts)
 
     def schema(self, table: str) -> pa.Schema:
         """Return the columns of a table."""

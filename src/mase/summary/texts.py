@@ -1,7 +1,11 @@
 """The texts and responses of a run in the database: which of them count, and which are compared."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from mase.corpus.columns import schema
 from mase.corpus.database import Database, joined
 from mase.corpus.opened import Run
 from mase.datasets.labelled import DECIMALS
@@ -24,13 +28,13 @@ _TEXT = """
 INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) END, prediction, probability,
     n_queries, split_half, error IS NOT NULL, CASE WHEN list_contains($classes::VARCHAR[], {label}) THEN {label} END,
     CASE WHEN NOT list_contains($classes::VARCHAR[], {label}) THEN nullif({label}, '') END,
-    nullif({group}, '') FROM part
+    nullif(their_group, '') FROM part
 """
 # A whole number that was written as a decimal is the name of a class, as in `class_index`.
 _LABEL = (
-    "CASE WHEN NOT list_contains($classes::VARCHAR[], {0}) "
-    f"AND list_contains($classes::VARCHAR[], regexp_replace({{0}}, '{DECIMALS}', '')) "
-    f"THEN regexp_replace({{0}}, '{DECIMALS}', '') ELSE {{0}} END"
+    "CASE WHEN NOT list_contains($classes::VARCHAR[], their_label) "
+    f"AND list_contains($classes::VARCHAR[], regexp_replace(their_label, '{DECIMALS}', '')) "
+    f"THEN regexp_replace(their_label, '{DECIMALS}', '') ELSE their_label END"
 )
 _NOTE = """
 INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
@@ -119,8 +123,8 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
         If no text has a class of the model as its label.
     """
     database.run(_TABLES)
-    text = _TEXT.format(label=_LABEL.format(_name(label)), group=_name(group))
-    for part in joined(run.tables("texts")):
+    text, asked = _TEXT.format(label=_LABEL), {"their_label": label, "their_group": group}
+    for part in joined(_with_columns(texts, asked) for texts in run.tables("texts")):
         database.run(text, {"classes": list(run.manifest.labels)}, part=part)
         for statement in (_NOTE, _FAILURE):
             database.run(statement, part=part)
@@ -144,6 +148,13 @@ def _check_labels(database: Database, run: Run, column: str) -> None:
         )
 
 
-def _name(column: str | None) -> str:
-    """Return the SQL for a column; NULL for none."""
-    return "NULL" if column is None else '"' + column.replace('"', '""') + '"'
+def _with_columns(texts: pa.Table, columns: Mapping[str, str | None]) -> pa.Table:
+    """Return texts without their kept columns, but these under the names that are given; a column of None is null.
+
+    To the database, a kept column `Prediction` or `ID` would have the name of another column.
+    """
+    found = texts.select(schema("texts").names)
+    for name, column in columns.items():
+        values = pa.nulls(len(texts), pa.string()) if column is None else texts.column(column)
+        found = found.append_column(name, values)
+    return found

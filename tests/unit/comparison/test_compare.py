@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.runs import WEIGHTS, classifier, made_up_texts, write_run
+from tests.attributions import attribution
+from tests.runs import WEIGHTS, classifier, made_up_texts, run_of, write_run
 
 import mase
 from mase.comparison.thresholds import Thresholds
@@ -28,6 +29,15 @@ def runs(tmp_path_factory):
     return {
         name: write_run(folder / name, TEXTS, model, seed=seed, target="1") for name, (model, seed) in models.items()
     }
+
+
+def test_kept_columns_of_earlier_runs_do_not_stand_for_predictions(tmp_path):
+    """A kept column "Prediction", which is refused today, had the name of the predictions to the database."""
+    folders = []
+    for label, other in (("pos", "neg"), ("neg", "pos")):
+        made = attribution("good film", [0.5, 0.1], label=label, other=other)
+        folders.append(run_of(tmp_path / label, [(made, ("pos",))], kept=["Prediction"]))
+    assert mase.compare(*folders).predictions.flipped == 1
 
 
 def explained(seed):

@@ -1,6 +1,8 @@
 """Tests of which texts of a run are compared."""
 
 import pytest
+from tests.attributions import attribution
+from tests.runs import run_of
 from tests.unit.summary import corpora
 
 import mase
@@ -37,3 +39,13 @@ def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
         OptionError, match=r"make it with keep=\['label'\] in Python, or --keep label on the command line"
     ):
         mase.summarise(run, label_column="label")
+
+
+@pytest.mark.parametrize("kept", [("Prediction", "Label", "label"), ("ERROR", "Row", "ID")])
+def test_kept_columns_of_earlier_runs_may_have_names_in_other_letters(tmp_path, kept):
+    """Such columns can no longer be kept. To the database they had the name of another column."""
+    texts = [(attribution(f"good film {row}", [0.5, 0.1, 0.1], label="pos"), ("pos", "neg", "pos")) for row in range(4)]
+    run = run_of(tmp_path / "run", texts, kept=kept)
+    accuracies = [mase.summarise(run, label_column=column).overview.accuracy for column in kept]
+    assert accuracies == [1.0, 0.0, 1.0]
+    assert mase.summarise(run, group_column=kept[1]).settings.groups == ()
