@@ -10,15 +10,12 @@ from mase.corpus.engines.pool import Pool
 from mase.corpus.engines.process import Process
 from mase.corpus.engines.protocol import Done, Event, Ready, Resources, Task, as_error
 from mase.corpus.worker import Recipe
-from mase.errors import OptionError, WorkerError
+from mase.errors import OptionError
 from mase.models.portable import dumps
 from mase.platforms import usable_cores
 
 __all__ = ["Local"]
 
-# Workers that may end one after another before any text is explained.
-# A system that is short of memory may end all workers at once, perhaps more than once.
-_MOST_FAILED_STARTS = 10
 # Seconds that workers have to end by themselves.
 _GRACE = 1.0
 # Seconds between checks for workers whose end was not noticed, because a process that a model started holds the pipe.
@@ -50,8 +47,8 @@ class Local:
         self._timeout: float | None = None
         self._recipe = b""
         self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._pool: Pool[Process] = Pool()
-        self._n_started = self._failed_starts = 0
+        self._pool: Pool[Process] = Pool("workers")
+        self._n_started = 0
 
     @property
     def free(self) -> int:
@@ -114,7 +111,7 @@ class Local:
             return self._replaced(worker)
         if isinstance(message, Unable):
             raise as_error(*message)
-        self._failed_starts = 0
+        self._pool.count_start()
         if isinstance(message, Ready):
             worker.is_ready = True
         elif isinstance(message, Done):
@@ -130,12 +127,7 @@ class Local:
             worker.tasks.popleft()
             self._pool.return_first(worker.tasks)
         else:
-            self._failed_starts += 1
-            if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * self._jobs):
-                raise WorkerError(
-                    f"{self._failed_starts} workers ended before they had explained a text ({worker.reason()}); use "
-                    "fewer jobs if memory is short"
-                )
+            self._pool.count_failed_start(self._jobs, worker.reason)
         self._start_one()
         return events
 

@@ -1,12 +1,17 @@
 """The workers of an engine, and the tasks that wait for one of them."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 from mase.corpus.engines.protocol import QUEUED, Task
+from mase.errors import WorkerError
 
 __all__ = ["Pool"]
+
+# Workers that may end one after another before any text is explained, or twice as many as there are workers.
+# A system that is short of memory may end all workers at once, perhaps more than once.
+_MOST_FAILED_STARTS = 10
 
 
 class _Worker(Protocol):
@@ -26,14 +31,20 @@ Worker = TypeVar("Worker", bound=_Worker)
 class Pool(Generic[Worker]):
     """Workers and waiting tasks. A ready worker has at most `QUEUED` tasks.
 
+    Parameters
+    ----------
+    kind
+        What messages call the workers.
+
     Attributes
     ----------
     workers
         The workers that have not ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
         self.workers: list[Worker] = []
+        self._kind, self._failed_starts = kind, 0
         self._waiting: deque[Task] = deque()
 
     @property
@@ -50,6 +61,25 @@ class Pool(Generic[Worker]):
     def return_first(self, tasks: Iterable[Task]) -> None:
         """Take tasks, in order, that another worker had; they come before all others."""
         self._waiting.extendleft(reversed(list(tasks)))
+
+    def count_start(self) -> None:
+        """Note that a worker has opened the explainer or explained a text."""
+        self._failed_starts = 0
+
+    def count_failed_start(self, n_workers: int, reason: Callable[[], str]) -> None:
+        """Note that one of so many workers has ended without a task; `reason` tells how.
+
+        Raises
+        ------
+        WorkerError
+            If too many have, one after another.
+        """
+        self._failed_starts += 1
+        if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * n_workers):
+            raise WorkerError(
+                f"{self._failed_starts} {self._kind} ended before they had explained a text ({reason():.300}); use "
+                "fewer jobs if memory is short"
+            )
 
     def assign(self) -> None:
         """Give waiting tasks to the workers that have the fewest."""

@@ -87,7 +87,7 @@ class Process:
     def death(self, timeout: float | None) -> Died:
         """Return what to report of the first task after the worker has ended."""
         seconds = time.monotonic() - self._begun
-        error = WorkerError(self.reason())
+        error = WorkerError(f"{self.reason()} while it explained the text")
         # The last text that was begun may still be one of the task before.
         row = self._row if any(item.row == self._row for item in self.tasks[0].items) else None
         if timeout is not None and row is not None and seconds >= timeout:
@@ -97,7 +97,7 @@ class Process:
     def reason(self) -> str:
         """Return how the process ended."""
         self.end(_GRACE)  # a model may have closed the pipe of a process that goes on
-        return f"the worker process {ending(self._popen.returncode)} while it explained the text"
+        return f"the worker process {ending(self._popen.returncode)}"
 
     def close(self) -> None:
         """Close the pipe, at which the worker ends; do not wait for it."""

@@ -32,9 +32,6 @@ from mase.platforms import usable_cores
 
 __all__ = ["Ray"]
 
-# Actors that may be lost one after another before any text is explained.
-# A system that is short of memory may end all workers at once, perhaps more than once.
-_MOST_FAILED_STARTS = 10
 # Seconds in which a cluster has to answer.
 _CONNECT = 10.0
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
@@ -89,9 +86,8 @@ class Ray:
         require("ray", "ray")
         self._resources = resources
         self._inbox: SimpleQueue[tuple[_Handle, Future[Any]]] = SimpleQueue()
-        self._pool: Pool[_Handle] = Pool()
+        self._pool: Pool[_Handle] = Pool("Ray actors")
         self._connected = False
-        self._failed_starts = 0
 
     @property
     def free(self) -> int:
@@ -217,7 +213,7 @@ class Ray:
         found = future.result()
         if isinstance(found, Unable):
             raise as_error(*found)
-        self._failed_starts = 0
+        self._pool.count_start()
         if worker.is_ready:
             worker.tasks.popleft()
         worker.is_ready = True
@@ -240,19 +236,10 @@ class Ray:
                 death = WorkerError("the Ray actor ended while it explained the text, perhaps because memory ran out")
                 events.append(Died(worker.tasks.popleft().number, "ray", death))
             else:
-                self._count_failed_start(error)
+                self._pool.count_failed_start(len(self._pool.workers), lambda: " ".join(str(error).split()))
         self._pool.return_first(worker.tasks)
         self._start_one()
         return events
-
-    def _count_failed_start(self, error: BaseException) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * len(self._pool.workers)):
-            reason = " ".join(str(error).split())
-            raise WorkerError(
-                f"{self._failed_starts} Ray actors ended before they had explained a text ({reason:.300}); use fewer "
-                "jobs if memory is short"
-            )
 
 
 def _check_answers(address: str) -> None:

@@ -96,6 +96,6 @@ def test_an_error_of_opening_is_the_callers(tmp_path):
 
 def test_a_model_that_ends_its_workers_ends_the_run(tmp_path):
     (tmp_path / "model.py").write_text("import os; os._exit(7)")
-    with pytest.raises(WorkerError, match="exit code 7"):
+    with pytest.raises(WorkerError, match=r"exit code 7\)"):
         mase.run(TEXTS, tmp_path / "run", model=f"{tmp_path / 'model.py'}:model", jobs=1)
     assert not (tmp_path / "run").exists()

@@ -2,8 +2,11 @@
 
 from collections import deque
 
+import pytest
+
 from mase.corpus.engines.pool import Pool
 from mase.corpus.engines.protocol import QUEUED, Task
+from mase.errors import WorkerError
 
 
 class Worker:
@@ -21,7 +24,7 @@ def numbers(worker):
 
 
 def test_tasks_wait_for_workers_that_are_ready():
-    pool, late = Pool(), Worker(is_ready=False)
+    pool, late = Pool("workers"), Worker(is_ready=False)
     pool.workers = [Worker(), Worker(), late]
     assert pool.free == 2 * QUEUED
     for number in range(2 * QUEUED + 1):
@@ -35,9 +38,20 @@ def test_tasks_wait_for_workers_that_are_ready():
 
 
 def test_tasks_of_a_lost_worker_come_first_and_in_order():
-    pool = Pool()
+    pool = Pool("workers")
     pool.submit(Task(9, ()))
     pool.return_first(deque([Task(1, ()), Task(2, ())]))
     pool.workers = [Worker(), Worker()]
     pool.assign()
     assert [numbers(worker) for worker in pool.workers] == [[1, 9], [2]]
+
+
+@pytest.mark.parametrize(("n_workers", "most"), [(2, 10), (8, 16)])
+def test_workers_that_end_one_after_another_end_the_run(n_workers, most):
+    pool = Pool("workers")
+    for _ in range(2):
+        pool.count_start()
+        for _ in range(most - 1):
+            pool.count_failed_start(n_workers, lambda: "killed")
+    with pytest.raises(WorkerError, match=rf"{most} workers ended before they had explained a text \(killed\)"):
+        pool.count_failed_start(n_workers, lambda: "killed")
