@@ -55,12 +55,7 @@ def load(
     if is_remote(name_or_path):
         if download or device is not None or trust_remote_code:
             raise OptionError("got download, device or trust_remote_code with a URL, expected none: the server decides")
-        from mase.models.http import opening
-        from mase.models.language.generated import Generated
-        from mase.models.language.protocol import LanguageModel
-
-        opened = opening.open_url(name) if is_url(name) else opening.open_description(Path(name))
-        return Generated(opened) if isinstance(opened, LanguageModel) else opened
+        return _behind_url(name)
     local = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
     if local and is_adapted(name_or_path):
         require("torch", "hf")
@@ -79,13 +74,29 @@ def load(
         from mase.models import bundled
 
         return bundled.load(name_or_path, device=device)
-    known = local or "/" in name or download
-    if not known and not _cached(name):
+    if not (local or "/" in name or download or _cached(name)):
         raise unknown(
             "model",
             name,
             [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"],
         )
+    return _of_transformers(name_or_path, download=download, device=device, trust_remote_code=trust_remote_code)
+
+
+def _behind_url(name: str) -> Model:
+    """Return the model at a URL, or of a file that describes how to ask it."""
+    from mase.models.http import opening
+    from mase.models.language.generated import Generated
+    from mase.models.language.protocol import LanguageModel
+
+    opened = opening.open_url(name) if is_url(name) else opening.open_description(Path(name))
+    return Generated(opened) if isinstance(opened, LanguageModel) else opened
+
+
+def _of_transformers(
+    name_or_path: str | os.PathLike[str], *, download: bool, device: str | None, trust_remote_code: bool
+) -> Model:
+    """Return the classifier or the language model of a folder or of the hub."""
     require("torch", "hf")
     require("transformers", "hf")
     from mase.models.language.loading import is_language_model, load_language_model
@@ -97,6 +108,7 @@ def load(
         return Generated(model)
     from mase.models.transformers import HuggingFace
 
+    name = os.fspath(name_or_path)
     return HuggingFace(name, download=download, device=device, trust_remote_code=trust_remote_code)
 
 
