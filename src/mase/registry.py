@@ -22,7 +22,7 @@ def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> Unknow
     names = sorted(known)
     closest = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {closest[0]!r}? " if closest else ""
-    listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
+    listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "") or "none"
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {listed}")
 
 
