@@ -42,11 +42,23 @@ def source(tmp_path):
     return path
 
 
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """The results of all texts, in one go, as `cli` writes them."""
+    path = tmp_path_factory.mktemp("results") / "whole.jsonl"
+    model = mase.models.Callable(predict, labels=["neg", "pos"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mase.models.load", lambda *_a, **_k: model)
+        assert CliRunner().invoke(main, ["explain", *FAST, "-q", *NUMBERED, "-o", str(path)]).exit_code == 0
+    return path.read_bytes()
+
+
 @pytest.fixture
-def whole(cli, source, tmp_path):
-    """The results of all texts, in one go."""
-    assert cli("-i", str(source), "-o", "whole.jsonl").exit_code == 0
-    return tmp_path / "whole.jsonl"
+def whole(results, tmp_path):
+    """A file with the results of all texts."""
+    path = tmp_path / "whole.jsonl"
+    path.write_bytes(results)
+    return path
 
 
 @pytest.fixture

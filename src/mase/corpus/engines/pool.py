@@ -11,7 +11,7 @@ __all__ = ["Pool"]
 
 # Workers that may end one after another before any text is explained, or twice as many as there are workers.
 # A system that is short of memory may end all workers at once, perhaps more than once.
-_MOST_FAILED_STARTS = 10
+MOST_FAILED_STARTS = 10
 
 
 class _Worker(Protocol):
@@ -75,7 +75,7 @@ class Pool(Generic[Worker]):
             If too many have, one after another.
         """
         self._failed_starts += 1
-        if self._failed_starts >= max(_MOST_FAILED_STARTS, 2 * n_workers):
+        if self._failed_starts >= max(MOST_FAILED_STARTS, 2 * n_workers):
             raise WorkerError(
                 f"{self._failed_starts} {self._kind} ended before they had explained a text ({reason():.300}); use "
                 "fewer jobs if memory is short"

@@ -13,6 +13,7 @@ from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import TEXTS, explained, files, run
 
 import mase
+from mase.corpus.engines import pool
 from mase.corpus.engines.protocol import Ready, Task
 from mase.corpus.source import Item
 from mase.corpus.worker import Recipe
@@ -94,8 +95,9 @@ def test_an_error_of_opening_is_the_callers(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_that_ends_its_workers_ends_the_run(tmp_path):
+def test_a_model_that_ends_its_workers_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "MOST_FAILED_STARTS", 3)
     (tmp_path / "model.py").write_text("import os; os._exit(7)")
-    with pytest.raises(WorkerError, match=r"exit code 7\)"):
+    with pytest.raises(WorkerError, match=r"^3 workers ended .* exit code 7\)"):
         mase.run(TEXTS, tmp_path / "run", model=f"{tmp_path / 'model.py'}:model", jobs=1)
     assert not (tmp_path / "run").exists()
