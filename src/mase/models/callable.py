@@ -66,6 +66,7 @@ class Callable(Reopened):
 
     sha256: ClassVar[None] = None
     has_embeddings: ClassVar[bool] = False
+    kind: ClassVar[str] = "function"  # what it is called before its name
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ def precision_of(module: Any) -> str | None:
 def of_function(model: Any, function: Any, *, is_named: bool) -> Description:
     """Return the description of a model that is known by a function, perhaps of an estimator."""
     owner = getattr(function, "__self__", None)
-    kind = f"function {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
+    kind = f"{model.kind} {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
     named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
     guesses = unnamed(model.labels, f"pass mase.models.{model.opened_as}(..., labels=[...]), one name per column")
     return Description(kind, named if is_named else "the columns, numbered", guesses=guesses)

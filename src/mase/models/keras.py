@@ -4,7 +4,7 @@ from collections.abc import Callable as Function
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import keras
 import numpy as np
@@ -48,6 +48,8 @@ class KerasModel(Callable):
     CapabilityError
         If the model has several inputs or outputs.
     """
+
+    kind: ClassVar[str] = "Keras model"
 
     def __init__(
         self,

@@ -136,7 +136,9 @@ def test_messages_and_guesses_name_the_class_of_the_model():
         KerasModel(network("linear"), ids, outputs="probabilities").predict([TEXT])
     with pytest.raises(ModelError, match=r"pass KerasModel\(\.\.\., multilabel=True\)"):
         KerasModel(network("sigmoid"), ids, outputs="probabilities").predict([TEXT])
-    assert "mase.models.KerasModel(" in KerasModel(network(), ids).description.guesses[0].remedy
+    description = KerasModel(network(), ids, name="mine").description
+    assert description.kind == "Keras model mine"
+    assert "mase.models.KerasModel(" in description.guesses[0].remedy
 
 
 def test_spans_of_a_vectorizer_are_left_out_and_tokenizers_are_vectorizers():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from mase.errors import ServiceError
 from mase.models.callable import Callable, Kind
@@ -124,6 +124,8 @@ class Service(Callable):
     mask_token, multilabel, outputs, name
         As of `mase.models.Callable`.
     """
+
+    kind: ClassVar[str] = "served model"
 
     def __init__(
         self,

@@ -136,6 +136,13 @@ def test_answers_that_are_wrong(answer, options, message):
         JSONService(url, **options).predict(["a"])
 
 
+def test_a_served_model_is_described_as_one():
+    with served({"POST /": lambda body: [[0.9, 0.1] for _ in body]}) as (url, _):
+        description = JSONService(url, name="mine").description
+    assert description.kind == "served model mine"
+    assert "mase.models.JSONService(" in description.guesses[0].remedy
+
+
 def test_scores_that_are_no_probabilities_name_the_class_of_the_model():
     message = r"pass JSONService\(\.\.\., multilabel=True\)"
     with served({"POST /": lambda body: [[0.9, 0.8]]}) as (url, _), pytest.raises(ModelError, match=message):
