@@ -32,8 +32,8 @@ def cuts(n: int, fits: Fits, begins: Sequence[bool], overlap: float) -> list[Spa
     begins
         For each unit, whether a sentence begins with it.
     overlap
-        Share of the units of a window that the next one also has, from 0 to below 1. It has more if that is what it
-        takes to begin with a sentence.
+        Share of the units of a window that the next one also has, from 0 to below 1, rounded to whole units. It has
+        more if that is what it takes to begin with a sentence, and none if nothing new would fit behind them.
 
     Examples
     --------
