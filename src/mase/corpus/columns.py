@@ -82,12 +82,14 @@ def schema(table: str, kept: Sequence[str] = ()) -> pa.Schema:
     if table != "texts":
         return pa.schema(columns)
     ours = [name for name, _ in columns]
-    for index, name in enumerate(kept):
-        if name in ours or name in kept[:index]:
+    for name in kept:
+        if name in ours:
             raise DataError(
                 f"the kept column {name!r} has a name that is taken, expected another one than {', '.join(ours)}; "
-                f"give it one, as in {name}=their_{name}"
+                f"give it one, as in COLUMN=their_{name}"
             )
+        if kept.count(name) > 1:
+            raise DataError(f"two kept columns are called {name!r}, expected a name for each; drop or rename one")
     columns[_BEFORE_KEPT:_BEFORE_KEPT] = [(name, pa.string()) for name in kept]
     return pa.schema(columns)
 

@@ -56,7 +56,7 @@ def _check_names(names: Sequence[str]) -> None:
             theirs, ours = (other, name) if other in names else (name, other)
             raise DataError(
                 f"the kept column {theirs!r} differs from {ours!r} only in upper and lower case, which databases take "
-                f"for one; give it another name, as in {theirs}=their_{theirs}"
+                f"for one; give it another name, as in COLUMN=their_{theirs}"
             )
 
 

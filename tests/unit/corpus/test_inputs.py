@@ -184,11 +184,11 @@ def test_options_of_tables_need_a_table(tmp_path, option):
 @pytest.mark.parametrize(
     ("keep", "error", "match"),
     [
-        (["error"], DataError, "error=their_error"),
-        (["row"], DataError, "taken"),
-        (["stars", "group=stars"], DataError, "taken"),
-        (["stars=ID"], DataError, "'ID' differs from 'id' .*, as in ID=their_ID"),
-        (["Prediction"], DataError, "Prediction=their_Prediction"),
+        (["error"], DataError, "'error' has a name that is taken.* as in COLUMN=their_error"),
+        (["stars=row"], DataError, "'row' has a name that is taken.* as in COLUMN=their_row"),
+        (["stars", "group=stars"], DataError, "two kept columns are called 'stars'"),
+        (["stars=ID"], DataError, "'ID' differs from 'id' .*, as in COLUMN=their_ID"),
+        (["Prediction"], DataError, "COLUMN=their_Prediction"),
         (["stars", "Stars"], DataError, "'Stars' differs from 'stars'|'stars' differs from 'Stars'"),
         ("stars", OptionError, r"expected a list of columns, as in \['stars'\]"),
         (["stars="], OptionError, "expected COLUMN or COLUMN=NAME"),
