@@ -23,7 +23,7 @@ def test_settings_in_a_name():
         ("focuse(p_high=0.8)", UnknownNameError, "did you mean 'focused'"),
         ("focused(p_hig=0.8)", UnknownNameError, "did you mean 'p_high'"),
         ("iid(p_high=0.8)", UnknownNameError, "unknown setting of design 'iid'"),
-        ("iid(p_high=0.8)", UnknownNameError, "known: none$"),
+        ("leave-one-out(p_high=0.8)", UnknownNameError, "known: none"),
         ("focused(p_high=0.8", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high)", OptionError, "NAME(SETTING=VALUE, ...)"),
         ("focused(p_high=)", OptionError, "NAME(SETTING=VALUE, ...)"),
