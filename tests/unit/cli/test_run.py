@@ -125,7 +125,7 @@ def test_a_dry_run_writes_nothing(cli, table, tmp_path):
         (["-", "-o", "out"], 1, "standard input"),
         ([".", "-o", "out"], 2, "expected another place"),
         (["a.jsonl", "-o", "out", "--shard", "3/2"], 1, "expected I/N"),
-        (["a.jsonl", "-o", "out", "--keep", "error"], 1, "error=their_error"),
+        (["a.jsonl", "-o", "out", "--keep", "error"], 1, "COLUMN=their_error"),
         (["a.jsonl", "-o", "out", "--text-column", "review"], 1, "with --text-column"),
         (["a.jsonl", "-o", "out", "--timeout", "0"], 2, "timeout"),
         (["a.jsonl", "-o", "a.jsonl"], 1, "a.jsonl"),

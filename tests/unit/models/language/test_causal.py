@@ -223,7 +223,7 @@ def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkey
 
 def test_an_explanation_reads_its_prompt_once_in_each_precision(monkeypatch):
     monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
-    for name in ("_CPU", "_CPU_HALF"):
+    for name in ("CPU", "CPU_HALF"):
         monkeypatch.setattr(f"mase.models.language.scoring.{name}", Costs(3, 60))
     model = CausalLM(causal_model(), byte_tokenizer())
     prompt = [{"role": "user", "content": f"Context: {CONTEXTS[4]}\n\nQuery: Which?"}]
