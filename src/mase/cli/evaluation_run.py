@@ -19,6 +19,7 @@ from mase.metrics.attributions import GivenAttributions, read_attributions
 from mase.metrics.evaluation import Evaluation, collect
 from mase.metrics.evaluator import EvaluatedText, Evaluator, OnError
 from mase.models.examples import show_example
+from mase.render.numbers import counted
 from mase.render.progress import Progress
 
 __all__ = ["EvaluationRun", "Source", "run_evaluation"]
@@ -201,7 +202,7 @@ def run_evaluation(
             f"no text of {source.path!r} could be evaluated" + (" and is classified correctly" if only_correct else "")
         )
     if interruption is not None:
-        tell(f"interrupted: the results are those of {len(tally.judged)} texts")
+        tell(f"interrupted: the results are those of {counted(len(tally.judged), 'text')}")
     evaluation = collect(evaluator, tally.judged, tally.conditions(source, only_correct=only_correct))
     yield EvaluationRun(evaluation, interruption is None)
     if interruption is not None:

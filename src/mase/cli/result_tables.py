@@ -18,7 +18,7 @@ from mase.metrics.intervals import Difference, Summary
 from mase.metrics.result_table import ResultColumn, ResultTable, long_table
 from mase.metrics.standings import standings
 from mase.render.dot_plot import dot_plot
-from mase.render.numbers import percent_of_all
+from mase.render.numbers import counted, percent_of_all
 from mase.render.pictures import picture
 from mase.render.pieces import inline
 from mase.render.table import FORMATS, Cell, Table
@@ -127,7 +127,7 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
     provenance = evaluation.provenance
     accuracy = provenance.get("accuracy", {}).get("share")
     facts = [
-        f"{len(evaluation):,} texts",
+        counted(len(evaluation), "text"),
         inline(str(provenance["model"]["name"])),
         f"operator {provenance['operator']}",
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from mase.comparison.comparison import Comparison, Example, Flip, Reasons, Shift, Shifts
+from mase.render.numbers import counted
 from mase.render.pieces import inline
 
 __all__ = ["lines"]
@@ -26,7 +27,10 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         "failed in the first": texts.failed_first,
         "failed in the second": texts.failed_second,
     }
-    parts = [f"{texts.compared:,} texts compared", *(f"{count:,} {what}" for what, count in left_out.items() if count)]
+    parts = [
+        f"{counted(texts.compared, 'text')} compared",
+        *(f"{count:,} {what}" for what, count in left_out.items() if count),
+    ]
     yield "; ".join(parts)
     yield from (f"The {run} run is not finished: {count:,} of its texts are left." for run, count in texts.left.items())
     yield ""
@@ -52,9 +56,11 @@ def _flip(flip: Flip) -> str:
 
 
 def _reasons(reasons: Reasons) -> Iterable[str]:
-    yield f"Reasons: {reasons.n_texts:,} texts with the same explained response, {reasons.n_words:,} words in both."
+    texts, words = counted(reasons.n_texts, "text"), counted(reasons.n_words, "word")
+    yield f"Reasons: {texts} with the same explained response, {words} in both."
     if reasons.n_unmatched:
-        yield f"  {reasons.n_unmatched:,} words have a score in one run only."
+        unmatched = counted(reasons.n_unmatched, "word")
+        yield f"  {unmatched} {'has' if reasons.n_unmatched == 1 else 'have'} a score in one run only."
     yield f"  Top five words in common {_share(reasons.top_overlap)}, signs equal {_share(reasons.sign_agreement)},"
     yield f"  rank correlation {_number(reasons.rank_correlation)} (means over texts)."
     if reasons.noise is None:
@@ -81,7 +87,7 @@ def _shift(shift: Shift) -> str:
     return (
         f"  {_cut(shift.word, _LONGEST_WORD)} for {inline(shift.response)}: {shift.first_mean:+.4f} -> "
         f"{shift.second_mean:+.4f}, difference {shift.difference:+.4f} [{shift.low:+.4f}, {shift.high:+.4f}], "
-        f"{shift.n_texts:,} texts"
+        f"{counted(shift.n_texts, 'text')}"
     )
 
 

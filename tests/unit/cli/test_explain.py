@@ -217,7 +217,9 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     too_long = mase_cli(
         "one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json"
     )
-    assert "text 1: --n-samples leaves 5 for the scores, expected at least 7" in too_long.stderr  # of this text, and not of the others
+    assert (
+        "text 1: --n-samples leaves 5 for the scores, expected at least 7" in too_long.stderr
+    )  # of this text, and not of the others
     assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == [
         "mase.error/1",
         "mase.attribution/2",
