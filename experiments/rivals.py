@@ -1,6 +1,6 @@
 """Copy the records of all explainers but `mase` to the folder of the comparison with the present default.
 
-The records of `mase` in `experiments/results/records` are of version 0.1.0. Those of the other methods still hold:
+Each default of `mase` explains texts anew. The records of the other methods, some of them of version 0.1.0, still hold:
 their results have changed only by rounding. This copies them, on the first texts of each target. It keeps the records
 that the new folder alone has, or has of more texts: of `mase`, of searches, and of rivals under the margin.
 
