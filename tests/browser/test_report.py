@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from mase.report.folder import write_report
+from mase.summary.overview import NoteCount
 from tests.answers import ANSWER, cited
+from tests.attributions import attribution
 from tests.browser.conftest import AXE
 from tests.browser.test_html import RULES
 from tests.hostile.payloads import PAYLOADS
@@ -74,6 +76,51 @@ def test_lines_of_texts_and_of_words_are_as_wide_as_their_lists(opened):
     assert lines.evaluate_all("all => all.map(line => line.clientWidth - line.closest('li').clientWidth)") == (
         [0] * lines.count()
     )
+
+
+@pytest.fixture
+def classified(chromium, tmp_path):
+    """A function that opens the report of a run of two texts with predicted classes."""
+    found = summary(n=2)
+    settings = replace(found.settings, label_column=None, group_column=None)
+    run = run_of(tmp_path / "run", [(attribution(), ()), (attribution(), ())])
+    notes = (NoteCount("unstable", 1, 0.5, f"halves {'of the sample ' * 9}differ"),)
+    path = write_report(replace(found, run=run, settings=settings, notes=notes), tmp_path / "report")
+    tabs = []
+
+    def classified(**options):
+        tabs.append(chromium.new_page(**options))
+        tabs[-1].goto(path.as_uri())
+        return tabs[-1]
+
+    yield classified
+    for tab in tabs:
+        tab.close()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_a_class_and_its_probability_stand_on_one_line(classified, width):
+    tab = classified(viewport={"width": width, "height": 800})
+    tab.locator(DRAWN).nth(1).wait_for()
+    line = """one => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size;
+    }"""
+    assert [one.evaluate(line) for one in tab.locator(".texts .class").all()] == [1, 1]
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_names_of_notes_and_errors_are_not_broken(classified, width):
+    tab = classified(viewport={"width": width, "height": 800})
+    names = tab.locator(".plain-table tbody th")
+    assert names.count() > 1
+    lines = """all => all.map((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return range.getClientRects().length;
+    })"""
+    assert names.evaluate_all(lines) == [1] * names.count()
 
 
 def test_axe_finds_nothing(opened):

@@ -270,7 +270,7 @@ const mase = (() => {
     details.dataset.position = position;
     get("id").textContent = text.id;
     node.querySelector("bdi").textContent = text.answer ? text.answer.text.slice(0, 100) : text.prediction || "";
-    get("probability").textContent = percent(all.probability[position]);
+    get("chance").textContent = percent(all.probability[position]);
     for (const [flag, name] of BADGES) if (all.flags[position] & flag) addTo(get("badges"), "span", "badge", name);
     get("snippet").replaceChildren(...snippet(text.text, matches));
     details.addEventListener("toggle", () => details.open && fill(node, text, position), { once: true });
