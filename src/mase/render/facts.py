@@ -143,10 +143,12 @@ def interaction_line(attribution: Attribution, name: Callable[[str], str] = inli
 
 
 def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
-    """Return a line for each further effect, with the units of largest effect.
+    """Return a line for each further effect, with the units of largest effect; nothing if none has one.
 
-    `name` makes words fit for display.
+    These effects are of a unit beside others, so a single unit has none. `name` makes words fit for display.
     """
+    if len(attribution.units) == 1:
+        return []
     lines = []
     for effect in (one for one in attribution.responses[0].effects if one in _WHERE):
         found = attribution.effect(effect)
@@ -154,8 +156,9 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
         words = [
             f"“{name(shortened(inline(word.text), _LONGEST_NAME))}” {scale.interval(word)}"
             for word in strongest(found, _MOST_NAMED)
+            if word.score
         ]
-        lines.append(f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}")
+        lines += [f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}"] if words else []
     return lines
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from mase.attribution import LISTED, Attribution
+from mase.render.facts import effect_lines
 from mase.render.palette import has_intervals
 
 __all__ = ["heading", "how_to_read", "legend"]
@@ -66,8 +67,32 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
         yield f"Point at a {'' if hints else 'marked '}{noun} to see its score{width}."
     if intervals:
         yield "The intervals cover only the error that comes from evaluating a limited number of perturbed copies."
+    yield from _of_several(attributions, noun)
+    yield from _of_fit(attributions, noun)
+
+
+def _of_several(attributions: Sequence[Attribution], noun: str) -> Iterator[str]:
+    """Yield sentences on what units do together, and beside others."""
+    for effect, (name, copies, those_of_scores) in _EFFECTS.items():
+        if any(effect_lines(a) for a in attributions if effect in a.responses[0].effects):
+            yield (
+                f"“{name.format(noun)}” is how much a {noun} increases the explained number in copies that {copies}; "
+                f"the scores are of copies that {those_of_scores}."
+            )
+    if any(attribution.interactions for attribution in attributions):
+        yield (
+            f"Two {noun}s “kept together” increase the explained number by that much more than the sum of what each "
+            "does without the other."
+        )
+
+
+def _of_fit(attributions: Sequence[Attribution], noun: str) -> Iterator[str]:
+    """Yield sentences on the numbers that say how well the scores fit."""
     if any(attribution.r2 is not None for attribution in attributions):
-        yield "R² is the share of the variance of the explained number that the scores account for; 1 is perfect."
+        yield (
+            "R² is the share of the variance of the explained number that the scores account for: 1 is all of it, 0 or "
+            "less none."
+        )
     if any(attribution.r2_held_out is not None for attribution in attributions):
         yield (
             "Held out is R² of perturbed copies that were left out of the fit, without what differs between rounds of "
@@ -80,6 +105,13 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
         )
 
 
+_FEW_OTHERS = "mask most of the other strong ones"
+_MOST_OTHERS = "keep most of the other strong ones and mask the weak ones"
+# By further effect: its name, the copies that it is of, and those that the scores are of then.
+_EFFECTS = {
+    "kept": ("With the other strong {}s alone", _MOST_OTHERS, _FEW_OTHERS),
+    "removed": ("Without the other strong {}s", _FEW_OTHERS, _MOST_OTHERS),
+}
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}
 _KEYS = {
     "for": "<b e>solid line</b>: increases the",

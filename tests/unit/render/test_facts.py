@@ -119,11 +119,16 @@ def test_further_effects_have_a_line_on_pages_and_terminals(effect):
         assert where[1:] in screen(found)
         assert where[1:] not in screen(plain)
     assert effect_lines(plain) == []
-    long = attribution("x" * 60, [0.5])
-    (line,) = effect_lines(
-        replace(long, responses=(replace(long.responses[0], effects={effect: (0.5,), f"{effect}_error": (0.1,)}),))
-    )
-    assert f"“{'x' * 27}…”" in line
+    assert effect_lines(with_effect("good film", effect, (0.0, 0.0))) == []
+    assert effect_lines(with_effect("good", effect, (0.5,))) == []
+    (line,) = effect_lines(with_effect(f"{'x' * 60} film", effect, (0.5, 0.0)))
+    assert line.endswith(f"“{'x' * 27}…” +0.500 ± 0.196")
+
+
+def with_effect(text, effect, values):
+    plain = attribution(text, values)
+    effects = {effect: values, f"{effect}_error": (0.1,) * len(values)}
+    return replace(plain, responses=(replace(plain.responses[0], effects=effects),))
 
 
 @pytest.mark.parametrize("made", [attribution, cited])

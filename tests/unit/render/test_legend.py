@@ -3,10 +3,11 @@
 import re
 from dataclasses import replace
 
+import pytest
 from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
-from mase.attribution import Prediction
+from mase.attribution import Interaction, Prediction
 from mase.render.html import page
 from mase.text import Truncation, find_words
 
@@ -80,3 +81,19 @@ def test_the_reading_of_a_page_is_of_what_it_has():
     assert "Split-half says" in other
     assert "Shades" not in Visible(page([attribution("fine", [0.0])])).text
     assert "Point at" not in Visible(page([])).text
+
+
+@pytest.mark.parametrize(("effect", "opposite"), [("kept", "removed"), ("removed", "kept")])
+def test_the_reading_of_a_page_explains_its_further_effects_and_pairs(effect, opposite):
+    first = attribution().responses[0]
+    values = {effect: first.scores, f"{effect}_error": first.standard_errors}
+    two = replace(attribution(), responses=(replace(first, effects=values),))
+    plain, told = Visible(page([attribution()])).text, Visible(page([two])).text
+    reading = told[told.index("A score says") :]
+    where = {"kept": "With the other strong words alone", "removed": "Without the other strong words"}
+    assert where[effect] in reading
+    assert where[opposite] not in reading
+    assert "other strong" not in plain
+    pair = replace(attribution(), responses=(replace(first, interactions=(Interaction((0, 1), 1.0, 0.1, 0.2, 0.1),)),))
+    assert "kept together" in Visible(page([pair])).text.lower().partition("a score says")[2]
+    assert "kept together" not in plain.lower()
