@@ -37,6 +37,7 @@ NEUTRAL = "#8a5fc4"
 SHADES, FAINT_SHADES = "abcdef", "ghijkl"
 # Below this share of the strongest score a word is not marked, because its shade would be invisible.
 _UNMARKED = 0.1
+_SET_APART = 10_000  # as in `mase.render.numbers.amount`
 _LARGEST = 1e15  # errors above this have no decimals
 
 
@@ -116,8 +117,9 @@ class Scale:
 
     def signed(self, value: float) -> str:
         """Return a score with its sign."""
-        number = f"{abs(value):.1e}" if self.decimals is None else f"{abs(value):.{self.decimals}f}"
-        return ("−" if value < 0 and float(number) else "+" if float(number) else "") + number
+        number = f"{abs(value):.1e}" if self.decimals is None else self._fixed(abs(value))
+        sign = "−" if value < 0 else "+"
+        return f"{sign if number.strip('0.e+') else ''}{number}"
 
     def error(self, value: float) -> str:
         """Return half the width of an interval, rounded up so that it never looks smaller than it is."""
@@ -127,7 +129,12 @@ class Scale:
             exponent = math.floor(math.log10(value))
             return f"{math.ceil(value / 10.0**exponent - 1e-9) * 10.0**exponent:.0e}"
         unit = 10**self.decimals
-        return f"{math.ceil(value * unit - 1e-9) / unit:.{self.decimals}f}"
+        return self._fixed(math.ceil(value * unit - 1e-9) / unit)
+
+    def _fixed(self, size: float) -> str:
+        """Return a number with the decimals of the scale; from 10,000 on thousands are set apart, as in values."""
+        number = f"{size:.{self.decimals}f}"
+        return number if float(number) < _SET_APART else f"{size:,.{self.decimals}f}"
 
     def interval(self, word: Word, between: str = " ± ") -> str:
         """Return a word's score and half the width of its 95 % interval, if it has one."""

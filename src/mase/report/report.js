@@ -358,7 +358,9 @@ const mase = (() => {
 
   function number(value, scale) {
     const size = Math.abs(value * scale.unit);
-    return scale.decimals === null ? size.toExponential(1) : size.toFixed(scale.decimals);
+    if (scale.decimals === null) return size.toExponential(1);
+    const fixed = size.toFixed(scale.decimals);
+    return fixed < 10000 ? fixed : Number(fixed).toLocaleString("en", { minimumFractionDigits: scale.decimals });
   }
 
   // the words of a text as elements; places are counted in characters, of which some are two units of a string

@@ -17,6 +17,9 @@ def test_the_scale_gives_numbers_that_fit_the_text():
     assert [scale.level(word, 6) for word in (superb, dull)] == [6, 3]
     assert scale.level(Word("x", 0, 1, "text", 0.02, 0.0), 6) == 0
     assert scale_of(attribution("one", [1234.5])).signed(1234.5) == "+1234"
+    large = scale_of(attribution("one two", [52345.6, -9999.7], se=6000.0))
+    assert [large.signed(value) for value in (52345.6, -9999.7, 0.4)] == ["+52,346", "−10,000", "0"]
+    assert [large.error(value) for value in (11760.0, 9999.1, 9998.2)] == ["11,760", "10,000", "9999"]
     assert scale_of(attribution("one", [1e-7])).interval(Word("x", 0, 1, "text", -1e-7, 1e-9)) == "−1.0e-07 ± 2e-09"
 
 
