@@ -1,5 +1,6 @@
 """What a page can choose from: all of it comes from the registries."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 from mase.errors import PluginError
 from mase.links import LINKS, LINKS_WITHOUT_CLASSES
 from mase.methods import METHODS
+from mase.render.pieces import model_name
 from mase.serve.limits import Limits
 from mase.serve.messages import CITE, Settings
 from mase.units import UNITS
@@ -23,7 +25,7 @@ def choices(
 ) -> dict[str, Any]:
     """Return the choices as plain JSON types."""
     return {
-        "models": list(models),
+        "models": list(_labelled(models)),
         "methods": list(_methods()),
         "units": list(UNITS),
         "links": list(LINKS),
@@ -33,6 +35,14 @@ def choices(
         "defaults": msgspec.structs.asdict(Settings()) | {"fields": list(fields)},
         "cite": msgspec.structs.asdict(CITE),
     }
+
+
+def _labelled(models: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Yield the models with a label: of a path the last part, which a select box shows, unless two have the same."""
+    named = [(model, model_name(model["name"])) for model in models]
+    n_named = Counter(label for _, label in named)
+    for model, label in named:
+        yield {**model, "label": label if n_named[label] == 1 else model["name"]}
 
 
 def _methods() -> Iterable[dict[str, Any]]:

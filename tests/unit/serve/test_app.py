@@ -65,6 +65,7 @@ def test_the_page_offers_what_the_registries_have(client):
     assert found["models"] == [
         {
             "name": JUDGE,
+            "label": "classifiers.py:judge",
             "state": "ready",
             "message": "",
             "labels": ["neg", "pos"],
