@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.attributions import attribution, changed, two_fields
 
 import mase
-from mase.errors import DataError
+from mase.attribution import Attributions
+from mase.errors import DataError, OptionError
 from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
 from mase.text import Truncation
 
