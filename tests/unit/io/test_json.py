@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from tests.attributions import attribution, changed, two_fields
 
 import mase
-from mase.attribution import Attributions
-from mase.errors import DataError, OptionError
+from mase.errors import DataError
 from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
 from mase.text import Truncation
 
