@@ -115,12 +115,15 @@ class ServedModel:
             process.kill()
 
     async def run(self) -> None:
-        """Open the model and answer requests, until this is cancelled."""
-        while self.state != "failed":
-            try:
-                await self._once()
-            except MaseError as error:
-                self._fail(str(error))
+        """Open the model and answer requests, until this is cancelled; then requests end with an error."""
+        try:
+            while self.state != "failed":
+                try:
+                    await self._once()
+                except MaseError as error:
+                    self._fail(str(error))
+        finally:
+            self._fail(self.message or "the server was ended")
 
     async def _once(self) -> None:
         """Open the model in a new process, and answer requests until the process ends."""
@@ -180,6 +183,9 @@ class ServedModel:
             limit = self._limits.seconds
             job.fail(TextTimeoutError(f"the model took longer than {limit:g} s, and its process was ended"))
             self._ended = True
+        except asyncio.CancelledError:
+            queue.appendleft(job)  # to end with those behind it
+            raise
         finally:
             self._current = None
 

@@ -82,4 +82,16 @@ def serve(app: ASGIApp, listening: socket.socket) -> None:
         timeout_graceful_shutdown=_GRACE,
         limit_concurrency=_CONNECTIONS,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends its application first, so that requests are answered and streams end before the grace does.
+
+    In the order of uvicorn, requests under way are cut off, each with a traceback on standard error.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the application, then the connections."""
+        await self.lifespan.shutdown()
+        await super().shutdown(sockets)

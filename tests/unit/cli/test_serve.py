@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 pytest.importorskip("uvicorn")
 
 from tests.unit.serve.classifiers import LABELS
-from tests.unit.serve.clients import JUDGE, MODELS, predict, wait
+from tests.unit.serve.clients import JUDGE, MODELS, explain, last, predict, wait
 
 from mase.cli import main
 
@@ -67,6 +68,23 @@ def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+    assert (tmp_path / "errors").read_text() == "mase: ended\n"
+
+
+def test_requests_under_way_are_told_of_the_end(serve, tmp_path):
+    process, address = serve("-m", JUDGE, "--port", "0")
+    own = address.split("/?token=")[0]
+    with httpx.Client(base_url=own, headers={"Origin": own}, timeout=60) as client, ThreadPoolExecutor() as threads:
+        client.get(address)
+        wait(client, JUDGE)
+        followed = threads.submit(last, client, explain(client, text="it hangs"))
+        waiting = threads.submit(predict, client)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        event, told = followed.result(10)
+        assert (event, "server was ended" in told["message"]) == ("failed", True)
+        assert "server was ended" in waiting.result(10).json()["error"]["message"]
+    assert process.wait(10) == 0
     assert (tmp_path / "errors").read_text() == "mase: ended\n"
 
 
