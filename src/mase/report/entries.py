@@ -143,7 +143,8 @@ def _entry(
     given, answer = fields_of(text["document"], text["row"]), text["explained_answer"]
     fields = [field for field in given if answer is None or field[0] != ANSWER]  # the answer is shown by itself
     content = "\n".join(field for _, field in fields)
-    shown, words = _shown(content[:_LONGEST], units.of_text(text["row"], response.get("response"), fields))
+    scored = units.of_text(text["row"], response.get("response"), fields)
+    shown, words = _shown(content[:_LONGEST], scored)
     notes = tuple(
         (shortened(note["code"] or ""), shortened(note["message"] or "", _LONGEST_MESSAGE))
         for note in (text["notes"] or ())[:_MOST_NOTES]
@@ -164,7 +165,7 @@ def _entry(
         n_characters=len(content),
         given=content if len(given) == 1 and len(content) <= _LONGEST else None,
         shading=words,
-        unsigned=not (words.words[:, 3] >= 0).any() or any(code == _UNSIGNED for code, _ in notes),
+        unsigned=bool(np.isnan(scored[-1]).all()) or any(code == _UNSIGNED for code, _ in notes),
         notes=notes,
         error=_shortened(text["error"]),
         message=_shortened(text["message"], _LONGEST_MESSAGE),

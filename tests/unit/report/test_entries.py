@@ -83,6 +83,14 @@ def test_the_response_of_the_predicted_class_is_shown(tmp_path):
     assert (entry.response, marked(entry)) == ("pos", {"good": 0.5})
 
 
+def test_exact_scores_have_a_sign(tmp_path):
+    sampled, exact = attribution(), attribution(exact=True, se=0.0)
+    none = attribution(se=None)
+    unsigned = attribution(signed=False, notes=[("unsigned", "no sign")])
+    run = run_of(tmp_path, [(made, ()) for made in (sampled, exact, none, unsigned)])
+    assert [entry.unsigned for entry in entries(run, Flags())] == [False, False, True, True]
+
+
 def test_fields_are_below_each_other(tmp_path):
     made = attribution("good", [0.5, 0.25], spans=[(0, 4), (0, 4)])
     units = (Unit("query", 0, 3, "why"), Unit("text", 0, 4, "good"))
