@@ -68,8 +68,8 @@ def _reasons(reasons: Reasons) -> Iterable[str]:
     else:
         noise = reasons.noise
         yield (
-            f"  Beyond sampling noise {noise.texts_changed:,} texts ({_share(reasons.share_changed)}) differ, by "
-            f"{noise.words_changed:,} of {noise.words_tested:,} scores (false discovery rate {noise.rate:g})."
+            f"  Beyond sampling noise {counted(noise.texts_changed, 'text')} ({_share(reasons.share_changed)}) "
+            f"{'differs' if noise.texts_changed == 1 else 'differ'}, by {noise.words_changed:,} of {noise.words_tested:,} scores (false discovery rate {noise.rate:g})."
         )
 
 

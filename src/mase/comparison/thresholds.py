@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 from mase.comparison.comparison import Comparison
 from mase.errors import DataError, OptionError
+from mase.render.numbers import counted
 from mase.scalars import is_real
 
 __all__ = ["Thresholds"]
@@ -82,7 +83,7 @@ class Thresholds:
 def _check_judged(comparison: Comparison) -> None:
     texts = comparison.texts
     if texts.left and not comparison.common_only:
-        left = " and ".join(f"{count:,} texts of the {run} run" for run, count in texts.left.items())
+        left = " and ".join(f"{counted(count, 'text')} of the {run} run" for run, count in texts.left.items())
         raise DataError(
             f"limits cannot be checked: {left} are in parts that are not finished; finish the run, or pass "
             "common_only=True to judge the texts that both have explained"
