@@ -67,9 +67,10 @@ def _reasons(reasons: Reasons) -> Iterable[str]:
         yield f"  Sampling noise was not tested: {reasons.no_noise}."
     else:
         noise = reasons.noise
+        texts, verb = counted(noise.texts_changed, "text"), "differs" if noise.texts_changed == 1 else "differ"
         yield (
-            f"  Beyond sampling noise {counted(noise.texts_changed, 'text')} ({_share(reasons.share_changed)}) "
-            f"{'differs' if noise.texts_changed == 1 else 'differ'}, by {noise.words_changed:,} of {noise.words_tested:,} scores (false discovery rate {noise.rate:g})."
+            f"  Beyond sampling noise {texts} ({_share(reasons.share_changed)}) {verb}, by "
+            f"{noise.words_changed:,} of {noise.words_tested:,} scores (false discovery rate {noise.rate:g})."
         )
 
 
