@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from mase.attribution import Attribution
 from mase.render.palette import are_estimates, is_unsigned
 
-__all__ = ["link_meaning", "meaning"]
+__all__ = ["link_meaning", "meaning", "meaning_of_link"]
 
 _CONTRAST_MEANINGS = {
     "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
@@ -34,14 +34,21 @@ def link_meaning(attribution: Attribution) -> str | None:
     if not are_estimates(attribution) or (attribution.prediction.values and not answered):
         return None
     if attribution.responses[0].against is not None:
-        return _CONTRAST_MEANINGS.get(attribution.link, f"{attribution.link}: the difference between both")
+        return meaning_of_link(attribution.link, contrast=True)
     if answered:
         return _LOG_ODDS if attribution.link == "logit" else _LINK_MEANINGS.get(attribution.link)
     if attribution.link == "margin":
         return _MARGINS[attribution.prediction.multilabel]
     if attribution.link == "logit" and _is_log_odds(attribution):
         return "logit: the log-odds of the class; +0.7 doubles the odds"
-    return _LINK_MEANINGS.get(attribution.link)
+    return meaning_of_link(attribution.link, contrast=False)
+
+
+def meaning_of_link(link: str, *, contrast: bool) -> str | None:
+    """Return what the name of a link means, of any model with classes; None for a probability."""
+    if contrast:
+        return _CONTRAST_MEANINGS.get(link, f"{link}: the difference between both")
+    return _MARGINS[None] if link == "margin" else _LINK_MEANINGS.get(link)
 
 
 def _is_log_odds(attribution: Attribution) -> bool:

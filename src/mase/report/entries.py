@@ -19,14 +19,15 @@ from mase.report.units import Units, Words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FAILED", "LOW_CONFIDENCE", "NOTED", "WRONG", "Entry", "Flags", "entries", "shortened"]
+__all__ = ["FAILED", "LOW_CONFIDENCE", "NOTED", "UNSIGNED", "WRONG", "Entry", "Flags", "entries", "shortened"]
 
 # What a text can be filtered by.
 FAILED, WRONG, LOW_CONFIDENCE, NOTED = 1, 2, 4, 8
+# The code of the note on scores without a direction.
+UNSIGNED = "unsigned"
 # A report shows this many characters of a text.
 _LONGEST = 20_000
 _LONGEST_MESSAGE, _LONGEST_VALUE, _MOST_NOTES = 1_000, 200, 20
-_UNSIGNED = "unsigned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def _entry(
         n_characters=len(content),
         given=content if len(given) == 1 and len(content) <= _LONGEST else None,
         shading=words,
-        unsigned=bool(np.isnan(scored[-1]).all()) or any(code == _UNSIGNED for code, _ in notes),
+        unsigned=bool(np.isnan(scored[-1]).all()) or any(code == UNSIGNED for code, _ in notes),
         notes=notes,
         error=_shortened(text["error"]),
         message=_shortened(text["message"], _LONGEST_MESSAGE),

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mase.render.legend import legend
+from mase.render.meanings import meaning_of_link
 from mase.render.numbers import counted, percent, percent_of_all, share
 from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.pieces import model_name
 from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
-from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
+from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, UNSIGNED, WRONG, Entry, shortened
 from mase.report.rows import Limits
 from mase.report.sections import class_sections, difference_lists, facts, none_found, rules, spreads, verdict
 from mase.report.workbench import Workbench
@@ -86,6 +87,8 @@ class _Text:
     snippet: str
     content: Markup
     plain: bool
+    marks: frozenset[str]
+    unit: str
     facts: str
     href: str
     warnings: tuple[str, ...]
@@ -135,14 +138,14 @@ def _rendered(
             settings=summary.settings,
             probabilities=probabilities,
             group_column=shortened(summary.settings.group_column or ""),
-            rules=[rule for rule in rules(summary) if rule],
+            rules=[rule for rule in (*rules(summary), *dict.fromkeys(view.unit for view in first)) if rule],
             origin=list(_origin(summary)),
             texts=texts,
             documents=asked.documents,
             workbench=workbench,
             complete=summary.overview.n_texts == len(run),
             first=first,
-            legend=legend(_MARKS, explained),
+            legend=legend(frozenset().union(*(view.marks for view in first)) or _MARKS, explained),
             answers=answers,
             no_answer=CitedAnswer("", ()),
         )
@@ -184,6 +187,8 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
         snippet=" ".join(entry.text[:200].split()),
         content=Markup("").join(_pieces(entry)),
         plain=entry.unsigned,
+        marks=_marks(entry),
+        unit=_unit(entry),
         facts=" · ".join(
             [*found, *([f"first {_LONGEST_STATIC:,} of {entry.n_characters:,} characters"] if cut else [])]
         ),
@@ -201,6 +206,23 @@ def _outcome(entry: Entry) -> str:
     if entry.answer is not None:
         return shortened(entry.answer.text)
     return "" if entry.prediction is None else entry.prediction
+
+
+def _marks(entry: Entry) -> frozenset[str]:
+    """Return the names of the marks of the words of a text, as of all texts of the run; none if it has no words."""
+    if not len(entry.shading.words):
+        return frozenset()
+    if not entry.unsigned:
+        return _MARKS
+    return frozenset({"strong" if any(code == UNSIGNED for code, _ in entry.notes) else "arbitrary"})
+
+
+def _unit(entry: Entry) -> str:
+    """Return a sentence on the unit of the effects of a text; "" if it has none, or is an answer."""
+    if entry.link is None or entry.answer is not None or entry.unsigned:
+        return ""
+    told = meaning_of_link(entry.link, contrast=entry.against is not None)
+    return f"Effects are changes of the explained number, the {told or entry.link}."
 
 
 def _pieces(entry: Entry) -> Iterator[Markup]:

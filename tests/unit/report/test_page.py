@@ -124,6 +124,32 @@ def test_the_first_texts_are_shaded(tmp_path):
     assert "<i c title=−0.125±0.020>dull</i>" in source
 
 
+def test_the_legend_is_of_the_scores_of_the_run(tmp_path):
+    unsigned = attribution(signed=False, notes=[("unsigned", "no sign")])
+    failed = ("bad", InvalidTextError("no text"))
+    keys = {"solid line", "in either direction", "says nothing about the word"}
+    for number, (one, expected) in enumerate(
+        [
+            (attribution(), "solid line"),
+            (attribution(exact=True, se=0.0), "solid line"),
+            (unsigned, "in either direction"),
+            (attribution(se=None), "says nothing about the word"),
+        ]
+    ):
+        texts = [(failed, ("pos", "web")), (one, ("pos", "web"))]
+        said = Page(made(tmp_path / str(number), texts)).text
+        assert {key for key in keys if key in said} == {expected}
+
+
+def test_the_unit_of_effects_is_named(tmp_path):
+    margin = [(attribution(link="margin"), ("pos", "web"))]
+    assert "+0.7 doubles the odds" in Page(made(tmp_path / "margin", margin)).text
+    probability = [(attribution(link="probability"), ("pos", "web"))]
+    said = Page(made(tmp_path / "probability", probability)).text
+    assert "the explained number, the probability" in said
+    assert "doubles" not in said
+
+
 def test_an_answer_stands_with_its_sources_above_the_prompt(tmp_path):
     none = cited("No.", ((0, 3),), [[0.1] * 4])
     source = made(tmp_path, [(cited(HOSTILE), ("pos", "web")), (none, ("pos", "web"))])
