@@ -4,6 +4,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 
 from mase.attribution import Attribution
 from mase.errors import MissingDependencyError
@@ -66,7 +67,9 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
     axes.axvline(0, color="#555555", linewidth=0.8)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_xlabel(fill(measured(attribution), _LINE), parse_math=False)
+    # It stands in the middle of the axes, which long words make narrow.
+    room = _LINE - max(map(cell_len, labels), default=0)
+    axes.set_xlabel(fill(measured(attribution), room), parse_math=False)
     axes.set_title(_title(attribution), loc="left", fontsize="medium", parse_math=False)
     return figure
 

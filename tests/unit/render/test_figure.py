@@ -72,3 +72,13 @@ def test_titles_fit_and_are_read_in_order():
     assert axes.get_title(loc="left") == f"predicted {arabic} 80.0 %"
     assert axes.get_xlabel().startswith(f"probability of {arabic},")
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["\u2068جميل\u2069", "\u2068جدا\u2069"]
+
+
+@pytest.mark.parametrize("longest", ["dull", "Donaudampfschifffahrtsgesellschaftskapitän"])
+def test_the_label_of_the_axis_is_not_cut(longest):
+    pytest.importorskip("matplotlib")
+    made = attribution(f"superb {longest}", [0.5, 0.2], label="a class of some length", link="margin")
+    figure = bar_chart(made)
+    figure.draw_without_rendering()
+    box = figure.axes[0].xaxis.label.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
