@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.budget import DEFAULT
-from mase.errors import OptionError
+from mase.regression.compatibility import check_compatible
 from mase.regression.covariance import no_scatter
 from mase.regression.design import AimedDesign, ChainedDesign, Design, ExhaustiveDesign
 from mase.regression.diagnostics import (
@@ -94,7 +94,7 @@ class Regression:
         if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None:
             budget = min(budget, 2 ** (oracle.size + 1))  # all subsets are asked instead, however many rows there are
         sample = self.design.draw(rng, ends(self.design, budget)[0], distribution)
-        self._check_compatible(oracle, sample)
+        check_compatible(oracle, self.design, self.estimator, sample)
         stopping.check(sample, oracle.method)
         sample = replace(sample, n_certain=0) if oracle.known is None else sample  # other draws get other answers
         return self._assessed(oracle, self._evaluated(oracle, distribution, sample, budget, stopping, rng), stopping)
@@ -277,23 +277,3 @@ class Regression:
     def _at_base(self, oracle: Oracle, scores: Floats | None) -> float | None:
         """Return the response at the centre of the distribution."""
         return None if scores is None else float(oracle.respond(scores)[0])
-
-    def _check_compatible(self, oracle: Oracle, sample: Sample) -> None:
-        """Check that the space, the design and the estimator are compatible."""
-        if oracle.binary and (self.needs_gradients or not np.isin(sample.coordinates, (0.0, 1.0)).all()):
-            raise OptionError(
-                f"method {oracle.method!r} masks whole words, expected a design of zeros and ones and an estimator "
-                "without gradients; use design='bernoulli' or space='token-scale'"
-            )
-        uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
-        mixed = sample.laws is not None and np.ptp(sample.laws.shares, axis=1).any()
-        if self.estimator.needs_base and (self.design.rounds > 1 or uneven or mixed):
-            raise OptionError(
-                f"method {oracle.method!r} draws rows with unequal weights or from several distributions, for which a "
-                "closed-form moment is biased, expected a regression; use estimator='least-squares'"
-            )
-        if not self.needs_gradients and not sample.deviations.any():
-            raise OptionError(
-                f"method {oracle.method!r} has rows that do not deviate from their centre, expected an estimator that "
-                "uses gradients; use estimator='mean-gradient' or design='path'"
-            )
