@@ -51,6 +51,13 @@ def test_the_probability_is_that_of_two_seeds():
     assert 0.5 < told <= kept  # Errors spread the scores themselves, so the probability is a cautious one.
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_of_opposite_signs_stay_as_often(seed):
+    rng = np.random.default_rng(seed)
+    scores, errors = rng.standard_normal(12), 0.3 * rng.random(12)
+    assert probability_of_staying(-scores, errors) == probability_of_staying(scores, errors)
+
+
 def test_ties_stay_and_rounding_is_no_difference():
     scores = np.array([1.0, *[0.0] * 11])
     assert probability_of_staying(scores, np.full(12, 1e-14)) == 1.0
