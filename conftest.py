@@ -1,6 +1,7 @@
 """Models that tests of both packages share. One thread: two are slower when both cores are busy."""
 
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +23,9 @@ if torch is not None:
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
+# A script starts what it leaves in the background without Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
