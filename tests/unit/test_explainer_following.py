@@ -47,6 +47,19 @@ def test_who_follows_does_not_change_the_result(lstm_model, options):
     assert {progress.n_samples for progress in seen} == {explainer.method.n_samples}
 
 
+def test_who_follows_may_use_the_model(lstm_model):
+    explainer = mase.Explainer(lstm_model, n_samples=40, batch_size=16)
+    prediction, other = lstm_model.predict([TEXT]).tolist(), explainer("a dull film").scores.tolist()
+    seen = []
+
+    def listener(_):
+        seen.append((lstm_model.predict([TEXT]).tolist(), explainer("a dull film").scores.tolist()))
+
+    assert explainer.follow(TEXT, listener).scores.tolist() == explainer(TEXT).scores.tolist()
+    assert seen == [(prediction, other)] * len(seen)
+    assert len(seen) > 3
+
+
 def test_every_batch_and_every_round_but_the_last_is_told(lstm_model):
     seen = []
     found = mase.Explainer(lstm_model, n_samples=100, batch_size=10).follow(TEXT, seen.append)
