@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from tests.forks import forked, held
 from tests.unit.models.language.causal_models import byte_tokenizer, causal_model
 from tests.unit.models.modules import TEXT
 
 import mase
 from mase.models import Callable, TorchModule
+from mase.models.locks import alone
 from mase.testing import Wrapped, whitespace_ids
 
 
@@ -87,6 +89,12 @@ def test_threads_take_turns_with_a_black_box():
         together = list(pool.map(lambda text: explainer(text).scores.tolist(), texts))
     assert max(most) == 1
     assert together == alone
+
+
+def test_a_fork_does_not_wait_for_threads_that_it_does_not_have():
+    model = Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    with held(alone(model)):
+        assert forked(lambda: model.predict(TEXTS).tolist() == [[0.5, 0.5]] * 2)
 
 
 def test_a_black_box_may_ask_itself_and_two_do_not_wait_for_each_other():
