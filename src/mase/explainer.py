@@ -224,9 +224,13 @@ class Explainer:
                 f"found is of type {type(found).__name__}, expected an attribution; explain the text first"
             )
         out = chosen(units, len(found.units))
-        if not is_same(found.model, identity(self.model)):
-            name = found.model.get("name")
-            raise OptionError(f"the attribution is of the model {name!r}, expected one of {self.model.name!r}")
+        own = identity(self.model)
+        if not is_same(found.model, own):
+            differs = " and ".join(key for key in own if found.model.get(key) != own[key])
+            raise OptionError(
+                f"the attribution is of the model {found.model.get('name')!r}, with another {differs} than that of "
+                f"this explainer, expected one of {self.model.name!r} as it is now; explain the text again"
+            )
         units_name = found.method.get("units", self.splitter.name)
         if units_name != self.splitter.name:
             raise OptionError(
@@ -242,6 +246,8 @@ class Explainer:
             return bound.masked(KnownScores(), 1, self.query.rows).without(out)
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
+        if listener is not None and not callable(listener):
+            raise OptionError(f"listener is of type {type(listener).__name__}, expected a function of the progress")
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
             long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)

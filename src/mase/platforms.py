@@ -11,6 +11,7 @@ SIGTERM                       ends a command like Ctrl-C           ends it immed
 workers of a killed process   Linux: ended by the kernel; macOS:   as on macOS
                               they notice, unless a model hangs
 owner of a lock of a run      by process; macOS: by its heartbeat  by its heartbeat
+processes that users fork     locks of other threads are forgotten  cannot be forked
 freed memory                  Linux: kept by glibc; macOS: default  default
 name of the processor         Linux: /proc; macOS: from Python     from Python
 its vector instructions       Linux: /proc; macOS: unknown         unknown
@@ -40,6 +41,7 @@ except ImportError:  # Not a POSIX system.
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "after_fork",
     "can_replace_open_files",
     "end_with_parent",
     "flush_folder",
@@ -128,6 +130,12 @@ def open_pipe(path: str | os.PathLike[str]) -> int:
         If it cannot be opened.
     """
     return os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+
+
+def after_fork(act: Callable[[], None]) -> None:
+    """Call `act` in every process that is forked from this one; do nothing on systems that do not fork."""
+    if os.name == "posix":
+        os.register_at_fork(after_in_child=act)
 
 
 @contextmanager

@@ -5,12 +5,13 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock, local
 from typing import Any, Self
 
 import numpy as np
 
+from mase.platforms import after_fork
 from mase.scalars import check_integer
 
 __all__ = ["generator", "row_noise", "seeded", "stream_key", "untouched"]
@@ -75,6 +76,18 @@ _DEPTH, _LOCK = _Depth(), Lock()
 # What the first of several threads found, and how many of them are in a block.
 _FOUND: list[_States] = []
 _THREADS: list[int] = [0]
+
+
+def _leave_to_this_thread() -> None:
+    """Let a process that was forked begin as if all threads but this one, which it does not have, had left."""
+    global _LOCK
+    _LOCK = Lock()
+    _THREADS[0] = min(_DEPTH.blocks, 1)
+    if not _THREADS[0] and _FOUND:
+        replace(_FOUND.pop(), cuda=None).restore()  # a fork cannot use CUDA
+
+
+after_fork(_leave_to_this_thread)
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import mase
 from mase.errors import OptionError
-from mase.testing import LogisticClassifier
+from mase.testing import LogisticClassifier, SmallMLP, whitespace_ids
 
 TEXT = "a dull start but a wonderful and warm end of a film that many people like to see"
 WEIGHTS = {"dull": -1.5, "wonderful": 2.0, "warm": 0.75, "film": 0.25}
@@ -45,6 +46,19 @@ def test_who_follows_does_not_change_the_result(lstm_model, options):
     assert asked == sorted(asked)
     assert asked[-1] == found.fit.n_queries
     assert {progress.n_samples for progress in seen} == {explainer.method.n_samples}
+
+
+def test_who_follows_may_use_the_model(lstm_model):
+    explainer = mase.Explainer(lstm_model, n_samples=40, batch_size=16)
+    prediction, other = lstm_model.predict([TEXT]).tolist(), explainer("a dull film").scores.tolist()
+    seen = []
+
+    def listener(_):
+        seen.append((lstm_model.predict([TEXT]).tolist(), explainer("a dull film").scores.tolist()))
+
+    assert explainer.follow(TEXT, listener).scores.tolist() == explainer(TEXT).scores.tolist()
+    assert seen == [(prediction, other)] * len(seen)
+    assert len(seen) > 3
 
 
 def test_every_batch_and_every_round_but_the_last_is_told(lstm_model):
@@ -190,6 +204,21 @@ def test_an_attribution_of_another_model_is_refused(lstm_model):
     found = mase.Explainer(judge, n_samples=50)(TEXT)
     with pytest.raises(OptionError):
         mase.Explainer(lstm_model).predict_without(found, [0])
+
+
+def test_an_attribution_from_before_a_module_was_trained_says_what_differs():
+    module = SmallMLP()
+    explainer = mase.Explainer(module, whitespace_ids, n_samples=16)
+    found = explainer(TEXT)
+    with torch.no_grad():
+        module.head.weight.mul_(2)
+    with pytest.raises(OptionError, match=r"'SmallMLP', with another sha256 .*explain the text again"):
+        explainer.predict_without(found, [0])
+
+
+def test_who_follows_is_a_function():
+    with pytest.raises(OptionError, match="listener is of type int"):
+        mase.explain(TEXT, judge, listener=5)
 
 
 def test_units_of_another_explainer_cannot_be_masked(lstm_model):

@@ -6,6 +6,7 @@ from threading import Barrier
 
 import numpy as np
 import torch
+from tests.forks import forked, held
 
 import mase
 from mase.rng import seeded, untouched
@@ -59,6 +60,19 @@ def test_the_last_of_several_threads_restores_what_the_first_one_found():
         for done in (pool.submit(first), pool.submit(second)):
             done.result(timeout=30)
     assert states() == before
+
+
+def test_a_fork_begins_with_the_states_before_the_blocks_of_other_threads():
+    before = states()
+
+    def restored():
+        found = states()
+        with seeded(0, "b"):
+            draw()
+        return found == states() == before
+
+    with held(seeded(0, "a")):
+        assert forked(restored)
 
 
 def test_a_function_that_draws_numbers_of_torch_answers_a_text_in_the_same_way():

@@ -1,8 +1,9 @@
 """Run a user's module and restore its state afterwards, also after an exception."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 from mase.models.locks import alone
 from mase.rng import untouched
 
-__all__ = ["borrowed"]
+__all__ = ["borrowed", "here"]
 
 
 @contextmanager
@@ -25,6 +26,12 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """
     with alone(module), untouched(), _evaluating(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield
+
+
+def here(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a hook that acts in this thread only: in others the module runs for somebody else, as it is."""
+    thread = get_ident()
+    return lambda *args: hook(*args) if get_ident() == thread else None
 
 
 def _uncompiled() -> AbstractContextManager[Any]:

@@ -13,12 +13,15 @@ from torch.utils.hooks import RemovableHandle
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.autograd import last_operation
-from mase.models.borrow import borrowed
+from mase.models.borrow import borrowed, here
 from mase.models.devices import device_of, out_of_memory
 from mase.models.outputs import class_scores
 from mase.models.reading import Pass, Place, Reading, Run, matrices, readings
 
 __all__ = ["Engine", "as_float64", "user_code"]
+
+# Returns the shape `(b, t)` of the ids in the forward pass that is going on; None between two of them.
+_Shape = Callable[[], torch.Size | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class Engine:
         embeddings = [layer for layer in self.module.modules() if isinstance(layer, nn.Embedding)]
         with ExitStack() as stack:
             for layer in embeddings:
-                stack.callback(layer.register_forward_pre_hook(read).remove)
+                stack.callback(layer.register_forward_pre_hook(here(read)).remove)
             self.forward(ids.clone())
         return min(sizes, default=None)
 
@@ -146,7 +149,10 @@ class Engine:
             finally:
                 passes.clear()
 
-        with self._running(), self._hooked(lambda output: passes[0].placed(output), lambda: passes[0].shape):
+        def placed(output: Any) -> Any:
+            return passes[0].placed(output) if passes else output  # who follows the batches may run the module
+
+        with self._running(), self._hooked(placed, lambda: passes[0].shape if passes else None):
             yield forward
 
     def _exactly(self, place: Place) -> torch.Tensor:
@@ -220,26 +226,27 @@ class Engine:
             copied = output.clone() if isinstance(output, torch.Tensor) else output
             runs.append(Run(name, tuple(matrices(args, kwargs)), copied))
 
-        return self.module.get_submodule(name).register_forward_hook(record, with_kwargs=True)
+        return self.module.get_submodule(name).register_forward_hook(here(record), with_kwargs=True)
 
     @contextmanager
-    def _hooked(self, replace: Callable[[Any], Any], shape: Callable[[], torch.Size] | None = None) -> Iterator[None]:
+    def _hooked(self, replace: Callable[[Any], Any], shape: _Shape | None = None) -> Iterator[None]:
         """Replace each output of the layer, and of its twins that run, by `replace(output)`.
 
-        If `shape()`, the shape `(b, t)` of the ids, is given, the layer itself runs on the first row only. Its output
-        is replaced anyway, and all rows are equal.
+        If `shape` is given, the layer itself runs on the first row of ids of this shape only. Its output is replaced
+        anyway, and all rows are equal.
         """
         names = dict.fromkeys(reading.layer for reading in self.readings) or (self.embedding,)
         with ExitStack() as stack:
             for layer in map(self.module.get_submodule, names):
-                stack.callback(layer.register_forward_hook(lambda _module, _args, output: replace(output)).remove)
+                placed = layer.register_forward_hook(here(lambda _module, _args, output: replace(output)))
+                stack.callback(placed.remove)
                 if shape is not None:
-                    cut = layer.register_forward_pre_hook(_one_row(shape), with_kwargs=True)
+                    cut = layer.register_forward_pre_hook(here(_one_row(shape)), with_kwargs=True)
                     stack.callback(cut.remove)
             yield
 
 
-def _one_row(shape: Callable[[], torch.Size]) -> Callable[..., Any]:
+def _one_row(shape: _Shape) -> Callable[..., Any]:
     """Return a hook that reduces inputs of the shape `shape()` `(b, t)` to their first row."""
 
     def first(value: Any) -> Any:
@@ -264,7 +271,7 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
         with torch.autocast(output.device.type, enabled=False):
             return nn.functional.linear(inputs.to(layer.weight.dtype), layer.weight, layer.bias)
 
-    hooks = [head.register_forward_hook(exactly, with_kwargs=True) for head in heads]
+    hooks = [head.register_forward_hook(here(exactly), with_kwargs=True) for head in heads]
     try:
         yield
     finally:

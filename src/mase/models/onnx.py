@@ -17,6 +17,7 @@ from mase.errors import CapabilityError, DataError, MaseError, ModelError, NotPi
 from mase.models import limits
 from mase.models.document import is_file, read_bytes
 from mase.models.onnx_graph import last_operation
+from mase.models.options import kept_end
 from mase.models.origin import Reduced, reopened
 from mase.models.outputs import Kind
 from mase.models.positions import longest_input
@@ -58,9 +59,9 @@ class OnnxModel(TokenIds):
     special_ids
         Ids that a function returns and that are never scored, for example those of start and end.
     max_length, keep
-        Longest input in tokens, by default the `model_max_length` of a tokenizer of transformers, and which end of a
-        longer text the model reads: "start" or "end". A session with inputs of a fixed length has that limit; shorter
-        texts are padded with `pad_id` and masked.
+        Longest input in tokens, and which end of a longer text the model reads: "start" or "end"; by default the
+        `model_max_length` and the `truncation_side` of a tokenizer of transformers. A session with inputs of a fixed
+        length has that limit; shorter texts are padded with `pad_id` and masked.
     outputs, multilabel
         What the session returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
         of the name "logits" holds logits. With `multilabel` the k columns are separate questions.
@@ -88,7 +89,7 @@ class OnnxModel(TokenIds):
         pad_id: int | None = None,
         special_ids: Sequence[int] = (),
         max_length: int | None = None,
-        keep: Side = "start",
+        keep: Side | None = None,
         outputs: Kind = "auto",
         multilabel: bool = False,
         name: str | None = None,
@@ -117,7 +118,8 @@ class OnnxModel(TokenIds):
             max_length = longest_input(getattr(tokenizer, "model_max_length", None), None, None, None)
         longest = min((limit for limit in (max_length, run.length) if limit is not None), default=None)
         super().__init__(
-            run, own, name=name, labels=labels, max_length=longest, keep=keep, outputs=outputs, multilabel=multilabel,
+            run, own, name=name, labels=labels, max_length=longest,
+            keep=kept_end(keep, getattr(tokenizer, "truncation_side", None)), outputs=outputs, multilabel=multilabel,
             last_operation=last_operation(_graph(self.session), run.output),
         )  # fmt: skip
 

@@ -11,6 +11,7 @@ from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
 from mase.models.document import is_folder, read_json
 from mase.models.head import Head, head_labels, head_scores
 from mase.models.onnx import OnnxFile, OnnxModel
+from mase.models.options import kept_end
 from mase.models.origin import absolute
 from mase.models.positions import longest_input
 from mase.models.sizes import check_numbers
@@ -95,22 +96,18 @@ def _settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         raise DataError(f"{path} has no class {error} in id2label, expected the numbers 0, 1, ...") from error
     head = Head(names or _UNNAMED, config.get("problem_type"))
     scores = head_scores(head, str(folder), outputs="auto", multilabel=None)
+    own = _read_object(folder / "tokenizer_config.json")
+    check_tokenizer_config(folder / "tokenizer_config.json", own)
+    positions, pad_id = config.get("max_position_embeddings"), config.get("pad_token_id")
     return {
         "name": str(folder.name),
         # Of one column, the name of its class is the last one.
         "labels": head_labels(head, scores)[-len(names) :] if names else None,
-        "max_length": _longest(folder, config),
+        "max_length": longest_input(own.get("model_max_length"), config.get("model_type"), positions, pad_id),
+        "keep": kept_end(None, own.get("truncation_side")),
         "outputs": "values" if scores.output.kind == "values" else "auto",
         "multilabel": scores.output.multilabel,
     }
-
-
-def _longest(folder: Path, config: Mapping[str, Any]) -> int | None:
-    """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
-    own = _read_object(folder / "tokenizer_config.json")
-    check_tokenizer_config(folder / "tokenizer_config.json", own)
-    positions, pad_id = config.get("max_position_embeddings"), config.get("pad_token_id")
-    return longest_input(own.get("model_max_length"), config.get("model_type"), positions, pad_id)
 
 
 def _read_object(path: Path) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from typing import Any, get_args
 from mase.errors import OptionError
 from mase.models.outputs import Kind
 from mase.scalars import is_integer
+from mase.text import Side
 
-__all__ = ["check_keep", "check_labels", "check_length", "check_outputs"]
+__all__ = ["check_keep", "check_labels", "check_length", "check_outputs", "kept_end"]
 
 
 def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
@@ -51,6 +52,20 @@ def check_keep(keep: str) -> None:
     """
     if keep not in ("start", "end"):
         raise OptionError(f"keep is {keep!r:.60}, expected 'start' or 'end'")
+
+
+def kept_end(keep: Side | None, truncation_side: object) -> Side:
+    """Return which end of a longer text a model reads: the given one, or that of its tokenizer's `truncation_side`.
+
+    Raises
+    ------
+    OptionError
+        If it is neither "start" nor "end".
+    """
+    if keep is None:
+        return "end" if truncation_side == "left" else "start"
+    check_keep(keep)
+    return keep
 
 
 def check_outputs(outputs: str, *, multilabel: bool) -> None:

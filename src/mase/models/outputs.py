@@ -66,8 +66,8 @@ class Scores:
 def class_scores(result: Any, n: int) -> "torch.Tensor":
     """Return the scores `(n, k)` from the output of a module for n inputs.
 
-    The output may be a tensor, a tuple or list that starts with a tensor, or a mapping (ModelOutput) with "logits",
-    "probabilities", "probs" or "scores".
+    The output may be a tensor, dense or sparse, a tuple or list that starts with one, or a mapping (ModelOutput) with
+    "logits", "probabilities", "probs" or "scores".
 
     Raises
     ------
@@ -97,6 +97,7 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
             "logits or probabilities, no class numbers"
         )
     check_numbers(scores)
+    scores = scores.to_dense()
     if n == 1 and scores.ndim < 2:  # the module squeezed its output and lost the row of the only text
         scores = scores.reshape(1, -1)
     table = scores[:, None] if scores.ndim == 1 else scores

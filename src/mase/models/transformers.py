@@ -21,7 +21,7 @@ from mase.models.entry import entry_layer
 from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_peft, read_adapted, with_adapters
-from mase.models.options import check_keep, check_length
+from mase.models.options import check_length, kept_end
 from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import class_scores
 from mase.models.packed import Packed
@@ -57,7 +57,7 @@ class HuggingFace(Reopened):
         layer.
     max_length, keep
         Longest input in tokens, including special tokens (the model's own limit by default), and which end of a longer
-        text is read.
+        text is read: "start" or "end" (by default as the `truncation_side` of the tokenizer says).
     outputs, multilabel
         What the columns of the head are: "logits" of classes, "values" that are no class scores, or "auto", as the
         configuration says: values for the `problem_type` regression. With `multilabel`, the k classes are separate
@@ -87,7 +87,7 @@ class HuggingFace(Reopened):
         *,
         enter: str = "block",
         max_length: int | None = None,
-        keep: Side = "start",
+        keep: Side | None = None,
         outputs: HeadOutputs = "auto",
         multilabel: bool | None = None,
         download: bool = False,
@@ -97,10 +97,10 @@ class HuggingFace(Reopened):
     ) -> None:
         if tokenizer is None and not isinstance(model, str | os.PathLike):
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
-        check_keep(keep)
         module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
         check_fast(fast)
+        kept = kept_end(keep, fast.truncation_side)
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, entry_layer(module, enter), self._call)
         self._scores = head_scores(self._config, type(module).__name__, outputs=outputs, multilabel=multilabel)
@@ -113,7 +113,7 @@ class HuggingFace(Reopened):
         limit = _own_limit(fast, self._config)
         check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
         limit = limit if max_length is None else max_length
-        self.tokenizer = Tokenizer(fast, self.name, limit, keep, _reads_types(module))
+        self.tokenizer = Tokenizer(fast, self.name, limit, kept, _reads_types(module))
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
             arguments |= {"keep": keep, "outputs": outputs, "multilabel": multilabel, "name": self.name}

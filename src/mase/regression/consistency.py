@@ -124,6 +124,8 @@ class Consistency:
             responses_alone = (alone, *repeats) if len(repeats) == 1 else repeats
             reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * self.difference
             self.kind = "batch-dependent" if reproduced else "not-deterministic"
+            if reproduced:
+                self.alone = responses_alone[-1]  # the first response may be that to the text beside its reference
 
     def matters(self, estimate: Estimate) -> bool:
         """Return whether the difference could change a score by its standard error.

@@ -43,7 +43,8 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
     if consistency.kind == "batch-dependent":
         alone = Consistency()
-        checked = replace(oracle.again(rows=1), consistency=alone)
+        # The text was first asked beside its reference, so it is asked alone before it is compared.
+        checked = replace(oracle.reevaluated(0).again(rows=1), consistency=alone)
         solution = solve(checked)
         if alone.matters(solution.estimate):  # The responses also differ one row at a time: it was noise.
             consistency.kind = "not-deterministic"

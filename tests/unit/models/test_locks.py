@@ -5,10 +5,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
+import torch
+from tests.forks import forked, held
+from tests.unit.models.language.causal_models import byte_tokenizer, causal_model
 from tests.unit.models.modules import TEXT
 
 import mase
 from mase.models import Callable, TorchModule
+from mase.models.locks import alone
 from mase.testing import Wrapped, whitespace_ids
 
 
@@ -24,6 +29,41 @@ def test_threads_take_turns_with_a_module():
     assert together == alone * 6
     assert all(part.training for part in module.modules())
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-gradient"])
+def test_a_module_answers_other_threads_as_it_is(method):
+    """While it is explained it runs for somebody else, too: in no forward pass are there vectors of the other."""
+    ids, explaining, answers = torch.tensor([whitespace_ids(TEXT)]), threading.get_ident(), []
+
+    def wrap(logits):
+        if threading.get_ident() == explaining:
+            answers.append(pool.submit(module, ids).result())
+        return logits
+
+    module = Wrapped(lambda z: z).eval()
+    explainer = mase.Explainer(TorchModule(module, tokenize=whitespace_ids), method=method, n_samples=40)
+    alone, found = module(ids), explainer(TEXT)
+    module.wrap = wrap
+    with ThreadPoolExecutor(1) as pool:
+        assert explainer(TEXT).scores.tolist() == found.scores.tolist()
+    assert len(answers) > 1
+    assert all(torch.equal(answer, alone) for answer in answers)
+
+
+def test_a_language_model_answers_other_threads_at_all_positions():
+    module, ids, explaining, shapes = causal_model(), torch.tensor([[1, 2, 3, 4]]), threading.get_ident(), []
+
+    def ask(*_):
+        if threading.get_ident() == explaining:
+            shapes.append(pool.submit(module, ids).result().logits.shape[:2])
+
+    asked = {"context": "The sky is red.", "query": "Which colour?", "answer": "red", "n_samples": 4}
+    found = mase.cite(module, byte_tokenizer(), **asked)
+    module.get_input_embeddings().register_forward_hook(ask)
+    with ThreadPoolExecutor(1) as pool:
+        assert mase.cite(module, byte_tokenizer(), **asked).scores.tolist() == found.scores.tolist()
+    assert set(shapes) == {(1, 4)}
 
 
 TEXTS = ["one", "two"]
@@ -49,6 +89,12 @@ def test_threads_take_turns_with_a_black_box():
         together = list(pool.map(lambda text: explainer(text).scores.tolist(), texts))
     assert max(most) == 1
     assert together == alone
+
+
+def test_a_fork_does_not_wait_for_threads_that_it_does_not_have():
+    model = Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+    with held(alone(model)):
+        assert forked(lambda: model.predict(TEXTS).tolist() == [[0.5, 0.5]] * 2)
 
 
 def test_a_black_box_may_ask_itself_and_two_do_not_wait_for_each_other():

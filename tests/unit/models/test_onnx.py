@@ -164,6 +164,9 @@ def test_the_longest_input_is_that_of_a_tokenizer_of_transformers(words):
         assert len(OnnxModel(session(inputs=ALL), fast).encode("film " * 20)) == expected
         assert len(OnnxModel(session(inputs=ALL), fast, max_length=9).encode("film " * 20)) == 9
     assert mase.Explainer(session(inputs=ALL), fast, n_samples=16)(TEXT).words == tuple(TEXT.split())
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=6, truncation_side="left")
+    assert OnnxModel(session(inputs=ALL), fast).encode("film " * 20).truncation.kept == "end"
+    assert OnnxModel(session(inputs=ALL), fast, keep="start").encode("film " * 20).truncation.kept == "start"
 
 
 def test_a_text_that_is_too_long_for_a_session_says_what_to_pass():

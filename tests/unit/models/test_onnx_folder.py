@@ -7,6 +7,7 @@ import pytest
 import mase
 from mase.errors import DataError, OptionError
 from mase.models import load
+from mase.text import Truncation
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
@@ -57,7 +58,9 @@ def test_a_folder_or_its_file_is_a_model(folder):
 def test_the_longest_input_is_that_of_tokenizer_and_positions(folder):
     assert load(folder).encode("film " * 100).truncation.n_kept == 64
     write(folder / "tokenizer_config.json", {"model_max_length": 32})
-    assert load(folder).encode("film " * 100).truncation.n_kept == 32
+    assert load(folder).encode("film " * 100).truncation == Truncation(32, 101, "start")
+    write(folder / "tokenizer_config.json", {"model_max_length": 32, "truncation_side": "left"})
+    assert load(folder).encode("film " * 100).truncation == Truncation(32, 101, "end")
     write(folder / "tokenizer_config.json", {"model_max_length": 1e30})
     write(folder / "config.json", {"model_type": "roberta", "max_position_embeddings": 64, "pad_token_id": 1})
     assert load(folder).encode("film " * 100).truncation.n_kept == 62

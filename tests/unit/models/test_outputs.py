@@ -18,6 +18,7 @@ from mase.testing import SmallLSTM, Wrapped, whitespace_ids
         lambda z: z,
         lambda z: (z, "more"),
         lambda z: [z],
+        lambda z: z.to_sparse(),
         lambda z: {"loss": None, "logits": z},
         lambda z: transformers.modeling_outputs.SequenceClassifierOutput(logits=z),
         lambda z: z.softmax(dim=1),

@@ -86,6 +86,15 @@ def test_long_text_is_cut_at_the_models_limit(small_bert):
     assert last.pieces == ("[CLS]", "three", "four", "five", "six", "seven", "eight", "[SEP]")
 
 
+def test_long_text_is_cut_where_its_tokenizer_cuts_it(small_bert):
+    module, tokenizer = small_bert
+    tokenizer, text = copy.deepcopy(tokenizer), "one two three four five six seven eight"
+    tokenizer.truncation_side = "left"
+    theirs = tuple(tokenizer(text, truncation=True, max_length=8)["input_ids"])
+    assert HuggingFace(module, tokenizer, max_length=8).encode(text).ids == theirs
+    assert HuggingFace(module, tokenizer, max_length=8, keep="start").encode(text).pieces[1] == "one"
+
+
 @pytest.mark.parametrize("family", ["gpt2", "roberta", "distilbert"])
 def test_other_families(family, small_bert):
     """Tiny random models of other architectures, with the WordPiece tokenizer of MiniLM."""

@@ -68,7 +68,6 @@ def _classifier(pipe: Any, name: str | None) -> Model:
         pipe.model,
         pipe.tokenizer,
         max_length=None if truncation in _WHOLE else longest,
-        keep="end" if pipe.tokenizer.truncation_side == "left" else "start",
         name=name,
         **_head(pipe),
     )

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from mase.models.borrow import borrowed
+from mase.models.borrow import borrowed, here
 from mase.models.devices import device_of
 from mase.models.engine import user_code
 
@@ -146,8 +146,8 @@ class Forward:
                 return (chosen[None], *args[1:])
 
             if isinstance(head, nn.Module):
-                hooks.callback(head.register_forward_pre_hook(select).remove)
-                hooks.callback(head.register_forward_hook(lambda *_: exact.close()).remove)
+                hooks.callback(head.register_forward_pre_hook(here(select)).remove)
+                hooks.callback(head.register_forward_hook(here(lambda *_: exact.close())).remove)
             yield reached
 
 

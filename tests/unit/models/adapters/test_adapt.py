@@ -3,14 +3,17 @@
 import os
 
 import pytest
+import torch
 from click.testing import CliRunner
 from sklearn.dummy import DummyClassifier
+from tests.unit.models.language.causal_models import byte_tokenizer, causal_model
 from tests.unit.models.tiny import family
 
 import mase
 from mase.cli import main
 from mase.errors import DataError, MaseError, OptionError, UnknownNameError
 from mase.models import HuggingFace, adapt, bundled, load
+from mase.models.language.opening import language_model
 from mase.testing import SmallLSTM, whitespace_ids
 
 
@@ -24,6 +27,15 @@ def test_a_module_without_tokenizer_or_of_no_kind():
         mase.Explainer(SmallLSTM())
     with pytest.raises(OptionError, match=r"a name, folder or URL, .* a function from texts"):
         mase.Explainer(3.5)
+
+
+def test_a_compiled_module_is_the_one_inside():
+    module, tokenizer = family("bert")
+    found = adapt(torch.compile(module, backend="eager"), tokenizer)
+    assert isinstance(found, HuggingFace)
+    assert (found.module, found.name) == (module, adapt(module, tokenizer).name)
+    module = causal_model()
+    assert language_model(torch.compile(module, backend="eager"), byte_tokenizer()).module is module
 
 
 TEXTS = ["one", "two"]
