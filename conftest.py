@@ -26,6 +26,8 @@ hypothesis.settings.load_profile("patient")
 # A script starts what it leaves in the background without Ctrl-C, which some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# Keras is in no other extra, and these import it at once; what else is optional is imported on use.
+collect_ignore = [] if find_spec("keras") else ["src/mase/models/keras.py", "src/mase/models/keras_torch.py"]
 BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
