@@ -8,6 +8,7 @@ replacing an open file        readers keep the old content         not allowed: 
 port of a server that ended   can be used again at once            can be used again anyway
 named pipes                   read without waiting for a writer    not files, so not supported
 SIGTERM                       ends a command like Ctrl-C           ends it immediately; Ctrl-C works
+closing the terminal          the same (SIGHUP)                    ends it immediately
 workers of a killed process   Linux: ended by the kernel; macOS:   as on macOS
                               they notice, unless a model hangs
 owner of a lock of a run      by process; macOS: by its heartbeat  by its heartbeat
@@ -29,7 +30,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -63,6 +64,9 @@ _PR_SET_PDEATHSIG = 1
 # Parameters of mallopt(3) in glibc, and values that all versions accept: old versions reject thresholds above 32 MiB.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _NEVER, _LARGEST = 2**31 - 1, 32 << 20
+
+# The descriptors of standard input, output and errors.
+_STANDARD = (0, 1, 2)
 
 # Beginnings of the names of vector instructions in /proc/cpuinfo, of x86 and of ARM.
 _VECTOR = ("amx", "avx", "bf16", "f16c", "fma", "asimd", "i8mm", "sve")
@@ -140,18 +144,37 @@ def after_fork(act: Callable[[], None]) -> None:
 
 @contextmanager
 def on_termination(act: Callable[[], None]) -> Iterator[None]:
-    """Call `act` when this process receives SIGTERM during the block.
+    """Call `act` when this process receives SIGTERM, or SIGHUP as of a terminal that is closed, during the block.
 
-    Do nothing if the signal already has a handler or is ignored, or outside the main thread.
+    What is written to that terminal afterwards is dropped, and is no error. A signal that already has a handler or is
+    ignored, as SIGHUP is by nohup, is left alone. Do nothing outside the main thread.
     """
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+    if current_thread() is not main_thread():
         yield
         return
-    signal.signal(signal.SIGTERM, lambda _number, _frame: act())
+    hangup = getattr(signal, "SIGHUP", None)
+    numbers = [number for number in (signal.SIGTERM, hangup) if number and signal.getsignal(number) is signal.SIG_DFL]
+    terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
+
+    def handle(number: int, _frame: object) -> None:
+        if number == hangup:
+            _drop_what_is_written(terminals)
+        act()
+
+    for number in numbers:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _drop_what_is_written(descriptors: Iterable[int]) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(null, descriptor)
+    os.close(null)
 
 
 def keep_freed_memory(system: str = sys.platform) -> None:

@@ -3,6 +3,8 @@
 import ast
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -108,6 +110,41 @@ def test_who_handles_termination_keeps_doing_so():
     finally:
         signal.signal(signal.SIGTERM, before)
     assert theirs == ["theirs"]
+
+
+HUNG_UP = """
+import sys, time
+from mase.platforms import on_termination
+asked = []
+with on_termination(lambda: asked.append(True)):
+    print("ready", file=sys.stderr, flush=True)
+    while not asked:
+        time.sleep(0.01)
+    print("to nobody", file=sys.stderr, flush=True)
+print("went on")
+"""
+
+
+def test_what_is_written_to_a_closed_terminal_is_no_error():
+    """As where a connection breaks: the results of hours are still to be written."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen([sys.executable, "-c", HUNG_UP], stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        assert os.read(ours, 5) == b"ready"
+        os.close(ours)
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate(timeout=60)[0] == b"went on\n"
+    assert process.returncode == 0
+
+
+def test_an_ignored_hangup_stays_ignored():
+    """As nohup sets it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with on_termination(lambda: pytest.fail("asked")):
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_another_thread_changes_no_signal():

@@ -61,7 +61,7 @@ def main() -> None:
       3    a limit of `mase compare` is exceeded
       130  interrupted (Ctrl-C); results written before are kept
       141  the reader of the output closed it early
-      143  terminated (SIGTERM); results written before are kept
+      143  terminated (SIGTERM or SIGHUP); results written before are kept
     """
     # Show progress bars of Hugging Face on terminals only, like ours. The variable is read at its first import.
     if sys.stderr is None or not sys.stderr.isatty():

@@ -31,7 +31,7 @@ _FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
 
 
 class Terminated(KeyboardInterrupt):
-    """The system sent SIGTERM. It is handled like Ctrl-C."""
+    """The system sent SIGTERM, or the terminal was closed. It is handled like Ctrl-C."""
 
 
 class LazyGroup(click.Group):

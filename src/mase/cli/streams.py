@@ -26,7 +26,8 @@ def aside() -> Iterator[None]:
         stack.callback(os.close, null)
         errors = null if sys.stderr is None else _ERRORS  # a closed descriptor may have been reused for a file
         for descriptor, target in ((_INPUT, null), (_OUTPUT, errors), (_ERRORS, errors)):
-            stack.enter_context(_redirected(descriptor, target))
+            if descriptor != target:  # standard error may be taken away meanwhile, with its terminal
+                stack.enter_context(_redirected(descriptor, target))
         stack.callback(_flush, output)  # flush what was written to it before its descriptor is restored
         stack.callback(_replace, given, output)
         _replace(TextIOWrapper(BytesIO(), encoding="utf-8"), sys.stderr)

@@ -250,7 +250,7 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
 
 
 class _Terminated(KeyboardInterrupt):
-    """The system sent SIGTERM. The run ends like one that is interrupted."""
+    """The system sent SIGTERM, or the terminal was closed. The run ends like one that is interrupted."""
 
 
 def _terminate() -> NoReturn:

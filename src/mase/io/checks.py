@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Prediction, Response, Window
+from mase.attribution.response import error_of
 from mase.errors import DataError
 
 __all__ = ["check"]
@@ -32,9 +33,11 @@ def check(attribution: Attribution, *, place: str) -> Attribution:
 
 def _problems(attribution: Attribution) -> Iterator[str]:
     """Yield the problems of an attribution: the path of a value, what it is, and what was expected."""
-    yield from _document(attribution)
+    if not attribution.document:
+        yield "document is empty, expected at least one field"
+    yield from _unique("document", [field.name for field in attribution.document])
     yield from _units(attribution)
-    yield from _prediction(attribution.prediction)
+    yield from _prediction("prediction", attribution.prediction)
     yield from _tokens(attribution)
     if not attribution.responses:
         yield "responses is empty, expected at least one"
@@ -73,12 +76,6 @@ def _zoomed(zoomed: Attribution, attribution: Attribution) -> Iterator[str]:
     yield from (f"zoomed: {problem}" for problem in _problems(replace(zoomed, zoomed=None)))
 
 
-def _document(attribution: Attribution) -> Iterator[str]:
-    if not attribution.document:
-        yield "document is empty, expected at least one field"
-    yield from _unique("document", [field.name for field in attribution.document])
-
-
 def _unique(path: str, names: list[str]) -> Iterator[str]:
     """Yield the first duplicate name."""
     duplicate = next((name for index, name in enumerate(names) if name in names[:index]), None)
@@ -113,38 +110,38 @@ def _span(path: str, field: str | None, start: int, end: int, texts: Mapping[str
         yield f"{path} spans {start!r:.20} to {end!r:.20}, expected a span within the {length} characters of its field"
 
 
-def _prediction(prediction: Prediction) -> Iterator[str]:
+def _prediction(path: str, prediction: Prediction) -> Iterator[str]:
     """Yield the problems of the prediction."""
     by_label, label = prediction.probabilities, prediction.label
     if prediction.values:
-        yield from _values(prediction)
+        yield from _values(path, prediction)
         return
     for name, probability in by_label.items():
         if not -_HALF_PRECISION <= probability <= 1 + _HALF_PRECISION:
-            yield f"prediction: probability of {name!r:.40} is {probability:g}, expected a number from 0 to 1"
+            yield f"{path}: probability of {name!r:.40} is {probability:g}, expected a number from 0 to 1"
     if label not in by_label:
-        yield f"prediction: 'label' is {label!r:.40}, expected one of {_listed(by_label)}"
+        yield f"{path}: 'label' is {label!r:.40}, expected one of {_listed(by_label)}"
     if list(by_label).index(label) != prediction.index:
         expected = list(by_label).index(label)
-        yield f"prediction: 'index' is {prediction.index!r:.20}, expected {expected}, the index of {label!r:.40}"
+        yield f"{path}: 'index' is {prediction.index!r:.20}, expected {expected}, the index of {label!r:.40}"
     stated, of_label = prediction.probability, by_label[label]
     if stated is None or not math.isclose(stated, of_label, rel_tol=1e-6, abs_tol=1e-9):
-        yield f"prediction: 'probability' is {stated!r:.20}, expected {of_label:g}, the probability of {label!r:.40}"
+        yield f"{path}: 'probability' is {stated!r:.20}, expected {of_label:g}, the probability of {label!r:.40}"
 
 
-def _values(prediction: Prediction) -> Iterator[str]:
+def _values(path: str, prediction: Prediction) -> Iterator[str]:
     """Yield the problems of the prediction of a model of values, which has no probabilities."""
     for name, value in prediction.values.items():
         if not math.isfinite(value):
-            yield f"prediction: value of {name!r:.40} is {value}, expected a finite number"
+            yield f"{path}: value of {name!r:.40} is {value}, expected a finite number"
     if prediction.probabilities or prediction.probability is not None:
-        yield "prediction has 'values' and a probability, expected one of both: a value has no probability"
+        yield f"{path} has 'values' and a probability, expected one of both: a value has no probability"
     names = list(prediction.values)
     largest = max(names, key=lambda name: prediction.values[name])
     possible = [(name, names.index(name)) for name in (names[0], largest)]
     if (prediction.label, prediction.index) not in possible:
         yield (
-            f"prediction: 'label' is {prediction.label!r:.40} with index {prediction.index!r:.20}, expected "
+            f"{path}: 'label' is {prediction.label!r:.40} with index {prediction.index!r:.20}, expected "
             f"{names[0]!r:.40}, the first value, or {largest!r:.40}, the largest, with its index"
         )
 
@@ -186,12 +183,10 @@ def _response(path: str, response: Response, attribution: Attribution) -> Iterat
         yield f"{path}: 'link' is {response.link!r:.40}, expected a name"
     if not math.isfinite(response.value):
         yield f"{path}: 'value' is {response.value}, expected a finite number"
-    by_unit = {"scores": response.scores, "standard_errors": response.standard_errors}
-    effects = {f"effects {name!r:.40}": values for name, values in response.effects.items()}
-    for name, values in (by_unit | effects).items():
-        yield from _numbers(f"{path}: {name}", values, n_units, "unit")
-    if any(error is not None and error < 0 for error in response.standard_errors):
-        yield f"{path}: 'standard_errors' has a negative number, expected numbers >= 0, or null"
+    by_unit = [("scores", response.scores), ("standard_errors", response.standard_errors), *response.effects.items()]
+    for name, values in by_unit:
+        low = 0 if name.endswith(("standard_errors", error_of(""))) else -math.inf
+        yield from _numbers(f"{path}: {name!r:.40}", values, n_units, "unit", low)
     if sorted(response.order) != list(range(n_units)):
         yield f"{path}: 'order' is not a permutation, expected the index of each of the {n_units} units once"
     if response.token_scores is not None:
@@ -210,13 +205,15 @@ def _interactions(path: str, pairs: Iterable[Interaction], n_units: int) -> Iter
             yield from _within(f"{path}: {key!r}", getattr(pair, key), low)
 
 
-def _numbers(path: str, values: Iterable[float | None], n: int, of: str) -> Iterator[str]:
-    """Yield the problems of the numbers of n units or tokens."""
+def _numbers(path: str, values: Iterable[float | None], n: int, of: str, low: float = -math.inf) -> Iterator[str]:
+    """Yield the problems of the numbers of n units or tokens, which are null or finite and at least `low`."""
     given = tuple(values)
     if len(given) != n:
         yield f"{path} has {len(given)} numbers, expected {n}: one per {of}"
     if not all(value is None or math.isfinite(value) for value in given):
         yield f"{path} has a number that is not finite, expected finite numbers"
+    if any(value is not None and value < low for value in given):
+        yield f"{path} has a number below {low:g}, expected numbers >= {low:g}, or null"
 
 
 def _within(path: str, value: float | None, low: float, high: float = math.inf) -> Iterator[str]:
@@ -229,6 +226,7 @@ def _within(path: str, value: float | None, low: float, high: float = math.inf) 
 def _window(path: str, window: Window, attribution: Attribution) -> Iterator[str]:
     """Yield the problems of a window."""
     yield from _span(path, window.field, window.start, window.end, {one.name: one.text for one in attribution.document})
+    yield from _prediction(f"{path}: prediction", window.prediction)
     if window.prediction.names != attribution.prediction.names:
         yield f"{path}: 'prediction' has other names than that of the text, expected the same"
     names = sorted(response.name for response in attribution.responses)

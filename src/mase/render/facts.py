@@ -229,8 +229,8 @@ def cut_off(attribution: Attribution) -> str | None:
 def origin(attribution: Attribution) -> list[str]:
     """Return the provenance of the scores: model, method with its main settings, seed, version."""
     a = attribution
-    checksum = a.model.get("sha256")
-    facts = [f"model {inline(str(a.model.get('name')))}" + (f" (sha256 {str(checksum)[:12]})" if checksum else "")]
+    checksum = inline(str(a.model.get("sha256") or ""))[:12]
+    facts = [f"model {inline(str(a.model.get('name')))}" + (f" (sha256 {checksum})" if checksum else "")]
     facts += [f"method {inline(str(a.method.get('name')))}"]
     parts = [(part, a.method.get(part)) for part in _PARTS]
     facts += [f"{part} {inline(str(value.get('name')))}" for part, value in parts if isinstance(value, dict)]

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from mase.attribution import Answer, Attribution, Token, Unit
+from mase.attribution import Attribution, Token, Unit
 from mase.choices import Pooling
 from mase.document import Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
 from mase.models.callable import Callable
+from mase.models.language.generated import Generated
+from mase.models.language.given import GivenAnswer
+from mase.models.language.label_words import LabelWords
 from mase.models.protocol import Model
 from mase.options import Windows
 from mase.text import Span, find_words
@@ -26,7 +29,7 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
     Raises
     ------
     CapabilityError
-        If it is a function, which gets texts of any length, or a language model with its answer.
+        If it is a function, which gets texts of any length, or a language model, which gets whole prompts.
     OptionError
         If units are zoomed in on, too.
     """
@@ -35,10 +38,10 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
             f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
             "off long texts and says so; use long='cut', or explain the parts of the text one by one"
         )
-    if windows is not None and isinstance(getattr(model, "answer", None), Answer):
+    if windows is not None and isinstance(model, GivenAnswer | Generated | LabelWords):
         raise CapabilityError(
-            f"{model.name} answers a prompt as a whole, expected a classifier, whose predictions for parts of a text "
-            "can be pooled; use long='cut' and a shorter prompt"
+            f"{model.name} is a language model, which reads a prompt as a whole, expected a model that cuts off long "
+            "texts and says so; use long='cut' and a shorter prompt"
         )
     if windows is not None and zoom:
         raise OptionError(f"zoom is {zoom} with long='windows', expected one of them; explain the windows that matter")

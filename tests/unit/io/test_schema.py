@@ -2,14 +2,14 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from tests.attributions import attribution, changed
 
 import mase
-from mase.attribution import Fit, Interaction, Note, Response, Unit
+from mase.attribution import Fit, Interaction, Note, Response, Unit, Window, WindowResponse
 from mase.errors import DataError
 from mase.io.json import dumps, from_dict, loads, to_dict
 from mase.io.schema import json_schema
@@ -56,6 +56,29 @@ def test_values_that_cannot_be_are_refused_by_key(place, value):
     key = [part for part in place if isinstance(part, str)][-1]
     assert re.search(rf"\b{key}\b", str(caught.value))
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("probabilities", "neg"), -3), (("probability",), 3.0), (("index",), 0), (("label",), "nobody"),
+        (("values",), {"neg": 0.2, "pos": 0.8}),
+    ],
+)  # fmt: skip
+def test_the_prediction_of_a_window_is_checked_as_that_of_the_text(place, value):
+    whole = attribution()
+    shares = tuple(WindowResponse(one.name, one.value, one.r2, 1.0, decides=True) for one in whole.responses)
+    made = replace(whole, windows=(Window("text", 0, len(whole.text), whole.prediction, shares),))
+    assert from_dict(to_dict(made)) == made
+    with pytest.raises(DataError, match=r"windows\[0\]: prediction"):
+        from_dict(changed(("windows", 0, "prediction", *place), value, made))
+
+
+def test_the_error_of_an_effect_is_not_negative():
+    made = attribution("two words", [0.1, 0.2], effects={"kept": (-1.0, 0.5), "kept_error": (0.1, 0.0)})
+    assert from_dict(to_dict(made)) == made
+    with pytest.raises(DataError, match="'kept_error' has a number below 0"):
+        from_dict(changed(("responses", 0, "effects", "kept_error", 1), -0.5, made))
 
 
 def test_what_fields_have_room_for_may_be_absent():

@@ -42,6 +42,9 @@ def test_facts():
     ]
     assert origin(attribution())[:3] == ["model lstm-imdb (sha256 abababababab)", "method mase", "space token-scale"]
     assert origin(attribution(model={"name": None}, method={}, versions={})) == ["model None", "method None", "seed 0"]
+    odd = origin(attribution(model={"name": "m", "sha256": "\x1b[31m\ud800"}))[0]
+    assert odd.encode().isascii() is False
+    assert "\x1b" not in odd
 
 
 def test_the_unit_of_the_scores_is_told():

@@ -4,11 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.language_models import parrot
 from tests.unit.windows.texts import LENGTH, additive, long_text, paired, tokenize, worth
 
 import mase
 from mase.errors import CapabilityError, OptionError, UnknownNameError
 from mase.io.json import dumps, loads
+from mase.models import LabelWords
 
 TEXT = long_text()
 PLAIN = {"method": "mase-mask", "n_samples": 120, "link": "margin"}
@@ -160,6 +162,9 @@ def test_options_and_models_that_windows_do_not_suit():
 
     with pytest.raises(CapabilityError, match="does not say how much of a text it reads"):
         mase.Explainer(function, long="windows")
+    for prompted in (parrot, LabelWords(parrot, ["yes", "no"])):
+        with pytest.raises(CapabilityError, match="reads a prompt as a whole"):
+            mase.Explainer(prompted, long="windows")
     for wrong in ({"long": "slide"}, {"overlap": 0.5}, {"pooling": "max"}):
         with pytest.raises(OptionError, match="long"):
             mase.Explainer(additive(), **wrong)
