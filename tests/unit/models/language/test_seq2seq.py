@@ -68,9 +68,10 @@ def test_log_probabilities_are_those_of_each_row_alone(family):
 
 
 @pytest.mark.parametrize("family", ["T5", "Bart"])
-@pytest.mark.parametrize("forced", [None, 7])
+@pytest.mark.parametrize("forced", [None, 20])
 def test_an_answer_is_greedy_and_begins_as_configured(family, forced):
-    module, backend = seq2seq(family, forced_bos_token_id=forced)
+    module, backend = seq2seq(family)
+    module.generation_config.forced_bos_token_id = forced
     ids = backend("the sky is")["input_ids"]
     before = [START, forced] if forced is not None else [START] if family == "T5" else [START, BEGIN]
     expected = []
@@ -79,9 +80,12 @@ def test_an_answer_is_greedy_and_begins_as_configured(family, forced):
         with torch.no_grad():
             logits = module(input_ids=torch.tensor([ids]), decoder_input_ids=inputs).logits
         expected.append(int(logits[0, -1].argmax()))
-    found = Seq2Seq(module, backend).generate("the sky is", 6)
+    model = Seq2Seq(module, backend)
+    found = model.generate("the sky is", 6)
     stop = next((index for index, token in enumerate(expected) if token == END), 6)
     assert found.ids == tuple(expected[:stop])
+    (table,) = model.log_probabilities(["the sky is"], [found])
+    np.testing.assert_allclose(table[0], one_by_one(module, ids, before, found.ids), atol=1e-4)
     module.generation_config.eos_token_id = expected[1]
     if expected[0] != expected[1]:
         assert Seq2Seq(module, backend).generate("the sky is", 6).ids == tuple(expected[:1])
