@@ -233,15 +233,16 @@ all rules with multiples of 50 and whole numbers per unit, it was the one with t
 Delta Accuracy against 1,000 samples. Delta Accuracy is here the mean over k = 1 ... 15 of the share of predictions that
 flip without the k best units, masked by the model's own token.
 
-The table was measured with an earlier default. There `{fitted}` would have been enough for the classifiers with at
-least {enough} texts. The rule above was kept because more samples make the intervals narrower, and what they cover was
-measured with it. What it takes on average, and loses by interpolation between the numbers of samples of the table:
+The tables are of the present default, for which the rule was not chosen again. There `{fitted}` would
+have been enough for the classifiers with at least {enough} texts. The rule above was kept because more samples make the
+intervals narrower, and what they cover was measured with it. What it takes on average, and loses by interpolation
+between the numbers of samples of the last table:
 
 {means}
 
 With least squares it lost .0041 on BERT-IMDB (42 texts) and .0064 on BERT-Reuters (52 texts), which are six-layer
 MiniLMs; with later defaults they have not been asked. `experiments/budget.py` made this page; its first lines say
-how to repeat it. Intervals are of 95 %, by a bootstrap over texts. Seconds are of a shared machine with two cores, one
+how to repeat it. Intervals are of 95 %, by a bootstrap over texts. Seconds are of two busy cores with other work, one
 thread each, and compare the rows of a classifier roughly.
 """
 
