@@ -1,5 +1,6 @@
 """Tests of `mase.cli.streams`."""
 
+import json
 import os
 import shlex
 import signal
@@ -140,3 +141,40 @@ def test_a_reader_of_messages_that_leaves_costs_no_results(tmp_path):
         process.stderr.close()
         assert process.stdout.read().count("\n") == 3
     assert process.wait(timeout=PATIENCE) == 1
+
+
+EVALUATION = """
+import sys, time
+from mase.models import Callable
+from mase.cli import main
+n_calls = 0
+def predict(texts):
+    global n_calls
+    n_calls += 1
+    if n_calls == 100:
+        print("waiting", file=sys.stderr, flush=True)
+        time.sleep(600)
+    return [[0.5, 0.5] for _ in texts]
+import mase.models
+mase.models.load = lambda *a, **k: Callable(predict, labels=["neg", "pos"])
+main(sys.argv[1:])
+"""
+
+
+def test_an_evaluation_whose_output_was_the_terminal_that_is_closed(tmp_path):
+    """Its tables have no reader, and that it was ended is what its code says."""
+    source, output = tmp_path / "in.csv", tmp_path / "out.json"
+    source.write_text("text\n" + f"{GOOD}\n" * 100)
+    ours, theirs = os.openpty()
+    arguments = ["evaluate", "-i", str(source), "--methods", "random", "-o", str(output)]
+    with subprocess.Popen(
+        [sys.executable, "-c", EVALUATION, *arguments], stdout=theirs, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(theirs)
+        while "waiting" not in process.stderr.readline():
+            assert process.poll() is None
+        os.close(ours)
+        process.send_signal(signal.SIGHUP)
+        errors = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 143, errors
+    assert json.loads(output.read_text())["rows"]
