@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mase.cli.evaluation_run import EvaluationRun
 from mase.cli.explanation_run import open_console
+from mase.cli.group import tell
 from mase.cli.output_files import Claim
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Difference, Summary
@@ -85,7 +86,9 @@ def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table
 
 
 def _batches(n: int, n_batches: int) -> list[range] | None:
-    """Return the indices of consecutive batches of nearly equal size, or None for a single batch."""
+    """Return the indices of consecutive batches of nearly equal size, or None for a single batch or too few texts."""
+    if n < n_batches:
+        tell(f"no standard deviation over batches: {counted(n, 'text')} evaluated, {n_batches} batches asked for")
     if n_batches < 2 or n < n_batches:
         return None
     edges = [index * n // n_batches for index in range(n_batches + 1)]
