@@ -20,7 +20,7 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.known_scores import KnownScores
 from mase.regression.strategy import Solution
-from mase.results import fit_of, notes_of, response_of, tokens_of, units_of
+from mase.results import fit_of, notes_of, response_of, special_notes, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import Question
 from mase.text import Span, Tokens, Words
@@ -185,7 +185,7 @@ class BoundText:
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction if solution.start is None else self._predicted(solution.start),
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
-            notes=(*(answered.notes if answered else ()), *notes_of(solution, names)),
+            notes=(*(answered.notes if answered else ()), *special_notes(self.tokens), *notes_of(solution, names)),
             method=settings,
             model=identity(self.model),
             seed=seed,

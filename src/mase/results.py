@@ -13,7 +13,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["fit_of", "notes_of", "response_of", "tokens_of", "units_of"]
+__all__ = ["fit_of", "notes_of", "response_of", "special_notes", "tokens_of", "units_of"]
 
 _LED = "the best words of the others may be found less well than if each had been explained alone"
 
@@ -69,6 +69,19 @@ def notes_of(solution: Solution, names: Sequence[str]) -> tuple[Note, ...]:
     ]
     led = [Note("led", f"the rows were chosen for {names[0]}, which led; {_LED}")] if solution.leads else []
     return (*common, *led, *own)
+
+
+def special_notes(tokens: Tokens) -> tuple[Note, ...]:
+    """Return a note if pieces of a document were special tokens to the model."""
+    places = [(tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip()) for span in tokens.special]
+    if not places:
+        return ()
+    listed = ", ".join(f"{piece!r} in {field!r}" for field, piece in dict.fromkeys(places))
+    message = (
+        f"the model read {listed} as special tokens of its tokenizer, and not as these characters; if that is not "
+        "meant, take them out of the text"
+    )
+    return (Note("special-tokens", message),)
 
 
 def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:
