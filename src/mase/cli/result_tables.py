@@ -22,7 +22,7 @@ from mase.render.dot_plot import dot_plot
 from mase.render.numbers import counted, percent_of_all
 from mase.render.pictures import picture
 from mase.render.pieces import inline
-from mase.render.table import FORMATS, Cell, Table
+from mase.render.table import FORMATS, Cell, Table, html_page
 
 __all__ = ["Claims", "show"]
 
@@ -53,8 +53,9 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     shown = [*(result.table() for result in results), *_further(evaluation)]
     if claims.data is not None:
         claims.data.write(line + "\n", complete=run.is_complete)
+    title = f"Evaluation of {inline(str(evaluation.provenance['model']['name']))}"
     for claim in claims.tables:
-        claim.write(_written(claim, results, shown), complete=run.is_complete)
+        claim.write(_written(claim, results, shown, title), complete=run.is_complete)
     if claims.plot is not None:
         drawn = dot_plot([panel for result in results for panel in result.panels()])
         claims.plot.write(picture(drawn, claims.plot.output.path.suffix.lower()), complete=run.is_complete)
@@ -71,11 +72,12 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     console.file.flush()
 
 
-def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table]) -> str:
+def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table], title: str) -> str:
     """Return the tables in the format of the file: one table of numbers for CSV, else one after the other."""
     convert = FORMATS[claim.output.path.suffix.lower()]
     if convert is not Table.csv:
-        return "\n".join(map(convert, shown))
+        written = "\n".join(map(convert, shown))
+        return html_page(title, written) if convert is Table.html else written
     more = [
         (table.head[0], column, row[0].text, "" if cell.text == "-" else cell.text.replace(",", ""))
         for table in shown[len(results) :]

@@ -107,6 +107,11 @@ def test_the_tables_go_to_files_too(run, table, tmp_path):
     assert {row["mark"] for row in rows} == {"best", "not worse", ""}
     seconds = [float(row["mean"]) for row in rows if row["column"] == "seconds"]
     assert len(seconds) == 2
+    page = written[".html"]
+    assert page.startswith("<!doctype html>")
+    assert '<meta charset="utf-8">' in page
+    assert "<title>Evaluation of box</title>" in page
+    assert page.endswith("</table>\n</body>\n</html>\n")
 
 
 def test_the_best_and_those_not_shown_to_be_worse_are_marked(run, table):
