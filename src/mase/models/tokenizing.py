@@ -196,7 +196,7 @@ def ids_and_spans(
             and not np.isscalar(encoded[0])
             and np.ndim(encoded[0]) == 1
         )
-        ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
+        ids = [_id(token) for token in (encoded[0] if pair else encoded)]
         spans = (
             [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
             if pair
@@ -216,6 +216,13 @@ def ids_and_spans(
             f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
         )
     return ids, spans
+
+
+def _id(token: Any) -> int:
+    """Return an id as an int; a truth value, also one of a tensor, is none."""
+    if isinstance(token, bool) or str(getattr(token, "dtype", "")).endswith("bool"):
+        raise TypeError
+    return operator.index(token)
 
 
 def _whitespace_spans(text: str, ids: list[int], fixed_ids: Collection[int]) -> list[Span | None]:
