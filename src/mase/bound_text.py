@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from mase.arrays import Floats, Ints
 from mase.attribution import Attribution, Evidence, Prediction, Unit
+from mase.attribution.noun import noun_of
 from mase.coordinates import coordinates, members
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
@@ -20,7 +21,7 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.known_scores import KnownScores
 from mase.regression.strategy import Solution
-from mase.results import fit_of, notes_of, response_of, tokens_of, units_of
+from mase.results import fit_of, notes_of, response_of, special_notes, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import Question
 from mase.text import Span, Tokens, Words
@@ -177,6 +178,7 @@ class BoundText:
             for one, name in zip(solutions, names, strict=True)
         )
         answered = self.probe if isinstance(self.probe, AnsweredProbe) else None
+        notes = (*special_notes(self.tokens), *notes_of(solution, names, noun_of(settings)))
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(
             document=self.tokens.document.fields,
@@ -185,7 +187,7 @@ class BoundText:
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction if solution.start is None else self._predicted(solution.start),
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
-            notes=(*(answered.notes if answered else ()), *notes_of(solution, names)),
+            notes=(*(answered.notes if answered else ()), *notes),
             method=settings,
             model=identity(self.model),
             seed=seed,

@@ -270,7 +270,7 @@ def _without(found: Attribution, units: Iterable[int]) -> Content:
 def _check_answer(option: str, text: str) -> str:
     """Return an answer that is given, after a check that it is a text that is not blank."""
     if not check_text(text).strip():
-        raise EmptyTextError(f"{option} is {text[:40]!r}, expected a text, or None")
+        raise EmptyTextError(f"got {option}={text[:40]!r}, expected a text that is not blank; or leave it out")
     return text
 
 

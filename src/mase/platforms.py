@@ -30,7 +30,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -154,7 +154,7 @@ def on_termination(act: Callable[[], None]) -> Iterator[None]:
         return
     hangup = getattr(signal, "SIGHUP", None)
     numbers = [number for number in (signal.SIGTERM, hangup) if number and signal.getsignal(number) is signal.SIG_DFL]
-    terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
+    terminals = [os.fstat(descriptor) for descriptor in _STANDARD if os.isatty(descriptor)]
 
     def handle(number: int, _frame: object) -> None:
         if number == hangup:
@@ -170,11 +170,21 @@ def on_termination(act: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _drop_what_is_written(descriptors: Iterable[int]) -> None:
+def _drop_what_is_written(terminals: Sequence[os.stat_result]) -> None:
+    """Redirect all descriptors of the terminals, those that are kept to be restored later too, to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in descriptors:
-        os.dup2(null, descriptor)
+    for descriptor in _open_descriptors():
+        with suppress(OSError):  # it was open only to list the others
+            if any(os.path.samestat(os.fstat(descriptor), terminal) for terminal in terminals):
+                os.dup2(null, descriptor)
     os.close(null)
+
+
+def _open_descriptors() -> Iterable[int]:
+    try:
+        return [int(path.name) for path in Path("/dev/fd").iterdir()]
+    except OSError:  # not there in some containers
+        return _STANDARD
 
 
 def keep_freed_memory(system: str = sys.platform) -> None:

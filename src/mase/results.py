@@ -13,9 +13,9 @@ from mase.regression.estimate import Estimate
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["fit_of", "notes_of", "response_of", "tokens_of", "units_of"]
+__all__ = ["fit_of", "notes_of", "response_of", "special_notes", "tokens_of", "units_of"]
 
-_LED = "the best words of the others may be found less well than if each had been explained alone"
+_LED = "the best {}s of the others may be found less well than if each had been explained alone"
 
 
 def response_of(
@@ -55,8 +55,11 @@ def _of_units(found: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Int
     return tuple(replace(one, units=(unit_of[one.units[0]], unit_of[one.units[1]])) for one in found)
 
 
-def notes_of(solution: Solution, names: Sequence[str]) -> tuple[Note, ...]:
-    """Return the notes of a solution and of those of the other responses; those of all have no name of a response."""
+def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note, ...]:
+    """Return the notes of a solution and of those of the other responses; those of all have no name of a response.
+
+    `noun` is what a unit is called.
+    """
     solutions = (solution, *solution.others)
     if len(solutions) == 1:
         return solution.notes
@@ -67,8 +70,22 @@ def notes_of(solution: Solution, names: Sequence[str]) -> tuple[Note, ...]:
         for note in one.notes
         if note not in common
     ]
-    led = [Note("led", f"the rows were chosen for {names[0]}, which led; {_LED}")] if solution.leads else []
+    message = f"the rows were chosen for {names[0]}, which led; {_LED.format(noun)}"
+    led = [Note("led", message)] if solution.leads else []
     return (*common, *led, *own)
+
+
+def special_notes(tokens: Tokens) -> tuple[Note, ...]:
+    """Return a note if pieces of a document were special tokens to the model."""
+    places = [(tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip()) for span in tokens.special]
+    if not places:
+        return ()
+    listed = ", ".join(f"{piece!r} in {field!r}" for field, piece in dict.fromkeys(places))
+    message = (
+        f"the model read {listed} as special tokens of its tokenizer, and not as these characters; if that is not "
+        "meant, take them out of the text"
+    )
+    return (Note("special-tokens", message),)
 
 
 def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:

@@ -57,7 +57,7 @@ class Question:
             found = [ranked[0]]
         elif isinstance(self.target, str) and self.target == ALL and ALL not in labels:
             found = [index for index in ranked if index != against]
-        elif isinstance(self.target, Sequence) and not isinstance(self.target, str):
+        elif isinstance(self.target, Sequence) and not isinstance(self.target, str | bytes):
             found = [_index(labels, one, "target") for one in self.target]
         else:
             found = [_index(labels, self.target, "target")]
@@ -106,7 +106,7 @@ def listed(target: str | None, labels: Sequence[str]) -> Target:
     return [part.strip() for part in target.split(",")]
 
 
-def _index(labels: Sequence[str], target: str | int, option: str) -> int:
+def _index(labels: Sequence[str], target: str | bytes | int, option: str) -> int:
     """Return the index of a class: that of the label, if there is one that reads so."""
     if str(target) in labels:
         return labels.index(str(target))

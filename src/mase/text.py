@@ -55,7 +55,8 @@ class Tokens:
 
     `fixed` marks special and padding tokens and the tokens of fixed fields, which have no coordinate and score exactly
     0. `types` are the token types that a model reads beside the ids, such as the segments of a pair. A black box that
-    takes strings has no token ids: its tokens are the words and `ids` numbers them.
+    takes strings has no token ids: its tokens are the words and `ids` numbers them. `special` are the spans of `text`
+    that the tokenizer takes for special tokens.
     """
 
     document: Document
@@ -65,6 +66,7 @@ class Tokens:
     fixed: tuple[bool, ...]
     truncation: Truncation | None = None
     types: tuple[int, ...] | None = None
+    special: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         lengths = {len(self.ids), len(self.pieces), len(self.spans), len(self.fixed)}

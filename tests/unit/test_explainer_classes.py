@@ -91,6 +91,13 @@ def test_the_leading_class_is_explained_as_if_alone(model, method):
         assert together.of("odd").scores == pytest.approx(other.scores, abs=1e-10)
 
 
+def test_the_note_of_the_leading_class_calls_units_what_they_are(model):
+    text = "w1 w2 w3. w4 w5 w6. w7 w8 w9. w1 w3. w2 w5. w4 w8. w6 w9. w5 w7. w1 w8."
+    found = mase.Explainer(model, units="sentence", n_samples=40)(text, target="all")
+    (message,) = [note.message for note in found.notes if note.code == "led"]
+    assert "best sentences" in message
+
+
 def test_without_adaptation_the_classes_are_within_their_errors_of_another_seed(model):
     together = mase.Explainer(model, method="mase-nlgp", n_samples=60)(TEXT, target="all")
     other_seed = mase.Explainer(model, method="mase-nlgp", n_samples=60, seed=1)

@@ -55,6 +55,7 @@ def test_all_but_the_class_to_compare_with():
         (Question(3), OptionError),
         (Question("-1"), OptionError),
         (Question(True), OptionError),
+        (Question(b"\x01"), OptionError),
         (Question([]), OptionError),
         (Question(["pos", 2]), OptionError),
         (Question(["neg", "pos"], "pos"), OptionError),

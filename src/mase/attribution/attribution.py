@@ -272,7 +272,7 @@ class Attribution:
         return to_dict(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the attribution to `path` as JSON. `mase.load` returns an equal attribution."""
+        """Write the attribution to `path` as JSON. `mase.load` returns an equal attribution; `to_html` writes pages."""
         from mase.io.json import save
 
         save(self, path)

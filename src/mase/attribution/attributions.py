@@ -77,6 +77,8 @@ class Attributions(list[Attribution]):
 
         Raises
         ------
+        OptionError
+            If the path ends in .html or .htm; `to_html` writes pages.
         DataError
             If the file cannot be written.
         """

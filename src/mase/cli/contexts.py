@@ -10,7 +10,7 @@ import click
 
 from mase.datasets.texts import decode_lines
 from mase.datasets.unpacked import open_unpacked
-from mase.errors import DataError, EmptyTextError
+from mase.errors import DataError, EmptyTextError, MaseError
 from mase.files import cannot_read
 
 __all__ = ["STANDARD_INPUT", "names_of", "read_context"]
@@ -86,7 +86,7 @@ def _read(name: str) -> str:
             raise DataError(f"cannot read {name!r}: it is a folder, expected files of texts, as in {name}/*.txt")
         with open_unpacked(Path(name)) as file:
             return _text(file, repr(name))
-    except DataError:
+    except MaseError:
         raise
     except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
         raise cannot_read(name, error) from error

@@ -174,8 +174,6 @@ def evaluate(
         raise click.UsageError("got nothing to evaluate, expected --methods or --attributions")
     if not metrics:
         raise click.UsageError("got no metrics, expected --metrics NAME,...")
-    if batches > n_texts:
-        raise click.UsageError(f"got {batches} batches of {n_texts} texts, expected at least one text in each")
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, run_evaluation
     from mase.cli.inputs import ColumnOptions, check_columns
@@ -204,6 +202,9 @@ def evaluate(
     columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
     check_columns(source, columns)
     texts = Source.read(source, columns, label_column, where, renamed, attributions, labels_needed=only_correct)
+    n_usable = min(n_texts, texts.n_readable)
+    if batches > max(1, n_usable):
+        raise click.UsageError(f"got {batches} batches of {n_usable} texts, expected at least one text in each")
     with aside():
         loaded = open_model(model, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)

@@ -83,6 +83,11 @@ class Source:
             file.check_rows([row.row for row in table.rows], all_rows=not where)
         return cls(path, table.sha256, table.rows, renamed, given)
 
+    @property
+    def n_readable(self) -> int:
+        """The number of rows that have a text."""
+        return sum(row.error is None for row in self.rows)
+
     def drawn(self, seed: int) -> list[LabelledText]:
         """Return all rows in an order that depends on the seed alone, so that a larger sample extends a smaller one."""
         return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 import click
 from click.exceptions import Exit
 
+from mase.cli.streams import messages_dropped_if_refused
 from mase.errors import MaseError, MaseWarning, PluginError
 from mase.platforms import on_termination
 from mase.registry import Registry
@@ -93,6 +94,11 @@ class LazyGroup(click.Group):
                 "update or uninstall that package"
             ),
         )
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command. No message that cannot be written ends it."""
+        with messages_dropped_if_refused():
+            return super().main(*args, **settings)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mase.cli.evaluation_run import EvaluationRun
 from mase.cli.explanation_run import open_console
+from mase.cli.group import tell
 from mase.cli.output_files import Claim
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Difference, Summary
@@ -21,7 +22,7 @@ from mase.render.dot_plot import dot_plot
 from mase.render.numbers import counted, percent_of_all
 from mase.render.pictures import picture
 from mase.render.pieces import inline
-from mase.render.table import FORMATS, Cell, Table
+from mase.render.table import FORMATS, Cell, Table, html_page
 
 __all__ = ["Claims", "show"]
 
@@ -52,8 +53,9 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     shown = [*(result.table() for result in results), *_further(evaluation)]
     if claims.data is not None:
         claims.data.write(line + "\n", complete=run.is_complete)
+    title = f"Evaluation of {inline(str(evaluation.provenance['model']['name']))}"
     for claim in claims.tables:
-        claim.write(_written(claim, results, shown), complete=run.is_complete)
+        claim.write(_written(claim, results, shown, title), complete=run.is_complete)
     if claims.plot is not None:
         drawn = dot_plot([panel for result in results for panel in result.panels()])
         claims.plot.write(picture(drawn, claims.plot.output.path.suffix.lower()), complete=run.is_complete)
@@ -70,11 +72,12 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     console.file.flush()
 
 
-def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table]) -> str:
+def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table], title: str) -> str:
     """Return the tables in the format of the file: one table of numbers for CSV, else one after the other."""
     convert = FORMATS[claim.output.path.suffix.lower()]
     if convert is not Table.csv:
-        return "\n".join(map(convert, shown))
+        written = "\n".join(map(convert, shown))
+        return html_page(title, written) if convert is Table.html else written
     more = [
         (table.head[0], column, row[0].text, "" if cell.text == "-" else cell.text.replace(",", ""))
         for table in shown[len(results) :]
@@ -85,7 +88,9 @@ def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table
 
 
 def _batches(n: int, n_batches: int) -> list[range] | None:
-    """Return the indices of consecutive batches of nearly equal size, or None for a single batch."""
+    """Return the indices of consecutive batches of nearly equal size, or None for a single batch or too few texts."""
+    if n < n_batches:
+        tell(f"no standard deviation over batches: {counted(n, 'text')} evaluated, {n_batches} batches asked for")
     if n_batches < 2 or n < n_batches:
         return None
     edges = [index * n // n_batches for index in range(n_batches + 1)]

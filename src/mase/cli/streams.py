@@ -1,13 +1,16 @@
-"""Standard streams while a model runs: its output goes to standard error, and its input is empty."""
+"""Standard streams: where the output of a model goes, and what becomes of messages that cannot be written."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from io import BytesIO, TextIOWrapper
-from typing import TextIO
+from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
+from typing import TYPE_CHECKING, TextIO
 
-__all__ = ["aside"]
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = ["aside", "messages_dropped_if_refused"]
 
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 
@@ -32,6 +35,40 @@ def aside() -> Iterator[None]:
         stack.callback(_replace, given, output)
         _replace(TextIOWrapper(BytesIO(), encoding="utf-8"), sys.stderr)
         yield
+
+
+@contextmanager
+def messages_dropped_if_refused() -> Iterator[None]:
+    """Drop what the system refuses to write to standard error while the block runs, so that it costs no results.
+
+    Examples are a full disk, a pipe whose reader has left, and a terminal that is gone.
+    """
+    errors = sys.stderr
+    if not isinstance(errors, TextIOWrapper) or not isinstance(_raw(errors), FileIO):  # None if the caller closed it
+        yield
+        return
+    raw = _Forgiving(errors.fileno(), "w", closefd=False)
+    sys.stderr = TextIOWrapper(BufferedWriter(raw), errors.encoding, errors.errors, line_buffering=True)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        sys.stderr = errors
+
+
+def _raw(stream: TextIOWrapper) -> object:
+    """Return what a stream writes to, which PYTHONUNBUFFERED leaves without a buffer."""
+    return stream.buffer.raw if isinstance(stream.buffer, BufferedWriter) else stream.buffer
+
+
+class _Forgiving(FileIO):
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write bytes, and return how many were written or dropped."""
+        try:
+            written = super().write(data)
+        except OSError:
+            written = None
+        return memoryview(data).nbytes if written is None else written  # None, too, if it would have to wait
 
 
 def _replace(given: TextIO, output: TextIO) -> None:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Prediction, Response, Window
+from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Response, Window
 from mase.attribution.response import error_of
+from mase.document import Field
 from mase.errors import DataError
+from mase.io.predictions import HALF_PRECISION, listed, prediction_problems
 
 __all__ = ["check"]
 
-# Tolerances: for the rounding of computed numbers, and for probabilities outside of [0, 1], which models in half
-# precision return.
-_ROUNDING, _HALF_PRECISION = 1e-9, 1e-2
+_ROUNDING = 1e-9  # of computed numbers
 
 
 def check(attribution: Attribution, *, place: str) -> Attribution:
@@ -36,8 +36,10 @@ def _problems(attribution: Attribution) -> Iterator[str]:
     if not attribution.document:
         yield "document is empty, expected at least one field"
     yield from _unique("document", [field.name for field in attribution.document])
+    for index, field in enumerate(attribution.document):
+        yield from _field(f"document[{index}]", field)
     yield from _units(attribution)
-    yield from _prediction("prediction", attribution.prediction)
+    yield from prediction_problems("prediction", attribution.prediction)
     yield from _tokens(attribution)
     if not attribution.responses:
         yield "responses is empty, expected at least one"
@@ -83,6 +85,14 @@ def _unique(path: str, names: list[str]) -> Iterator[str]:
         yield f"{path} has the name {duplicate!r:.40} twice, expected unique names"
 
 
+def _field(path: str, field: Field) -> Iterator[str]:
+    """Yield the problems of a field: a text has no value, and a number or a category is written in its text."""
+    if field.value is None and field.background is not None:
+        yield f"{path}: 'background' is {field.background!r:.40} without a 'value', expected null for a text"
+    if field.value is not None and field.text != str(field.value):
+        yield f"{path}: 'value' is {field.value!r:.40}, expected null, or what 'text' says: {field.text!r:.40}"
+
+
 def _units(attribution: Attribution) -> Iterator[str]:
     if not attribution.units:
         yield "units is empty, expected at least one"
@@ -108,42 +118,6 @@ def _span(path: str, field: str | None, start: int, end: int, texts: Mapping[str
     elif not 0 <= start <= end <= len(texts[field]):
         length = len(texts[field])
         yield f"{path} spans {start!r:.20} to {end!r:.20}, expected a span within the {length} characters of its field"
-
-
-def _prediction(path: str, prediction: Prediction) -> Iterator[str]:
-    """Yield the problems of the prediction."""
-    by_label, label = prediction.probabilities, prediction.label
-    if prediction.values:
-        yield from _values(path, prediction)
-        return
-    for name, probability in by_label.items():
-        if not -_HALF_PRECISION <= probability <= 1 + _HALF_PRECISION:
-            yield f"{path}: probability of {name!r:.40} is {probability:g}, expected a number from 0 to 1"
-    if label not in by_label:
-        yield f"{path}: 'label' is {label!r:.40}, expected one of {_listed(by_label)}"
-    if list(by_label).index(label) != prediction.index:
-        expected = list(by_label).index(label)
-        yield f"{path}: 'index' is {prediction.index!r:.20}, expected {expected}, the index of {label!r:.40}"
-    stated, of_label = prediction.probability, by_label[label]
-    if stated is None or not math.isclose(stated, of_label, rel_tol=1e-6, abs_tol=1e-9):
-        yield f"{path}: 'probability' is {stated!r:.20}, expected {of_label:g}, the probability of {label!r:.40}"
-
-
-def _values(path: str, prediction: Prediction) -> Iterator[str]:
-    """Yield the problems of the prediction of a model of values, which has no probabilities."""
-    for name, value in prediction.values.items():
-        if not math.isfinite(value):
-            yield f"{path}: value of {name!r:.40} is {value}, expected a finite number"
-    if prediction.probabilities or prediction.probability is not None:
-        yield f"{path} has 'values' and a probability, expected one of both: a value has no probability"
-    names = list(prediction.values)
-    largest = max(names, key=lambda name: prediction.values[name])
-    possible = [(name, names.index(name)) for name in (names[0], largest)]
-    if (prediction.label, prediction.index) not in possible:
-        yield (
-            f"{path}: 'label' is {prediction.label!r:.40} with index {prediction.index!r:.20}, expected "
-            f"{names[0]!r:.40}, the first value, or {largest!r:.40}, the largest, with its index"
-        )
 
 
 def _tokens(attribution: Attribution) -> Iterator[str]:
@@ -176,7 +150,7 @@ def _response(path: str, response: Response, attribution: Attribution) -> Iterat
     labels, n_units = attribution.prediction.names, len(attribution.units)
     for key, name in (("name", response.name), ("against", response.against)):
         if name not in labels and (key, name) != ("against", None):
-            yield f"{path}: {key!r} is {name!r:.40}, expected one of {_listed(labels)}"
+            yield f"{path}: {key!r} is {name!r:.40}, expected one of {listed(labels)}"
     if response.against == response.name:
         yield f"{path}: 'against' is {response.against!r:.40}, expected another one than 'name'"
     if not response.link:  # any name: the package that added the link may be absent
@@ -226,7 +200,7 @@ def _within(path: str, value: float | None, low: float, high: float = math.inf) 
 def _window(path: str, window: Window, attribution: Attribution) -> Iterator[str]:
     """Yield the problems of a window."""
     yield from _span(path, window.field, window.start, window.end, {one.name: one.text for one in attribution.document})
-    yield from _prediction(f"{path}: prediction", window.prediction)
+    yield from prediction_problems(f"{path}: prediction", window.prediction)
     if window.prediction.names != attribution.prediction.names:
         yield f"{path}: 'prediction' has other names than that of the text, expected the same"
     names = sorted(response.name for response in attribution.responses)
@@ -277,8 +251,8 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
         if not one.units or len(set(one.units)) < len(one.units):
             yield f"{path}: 'units' is {list(one.units)!r:.60}, expected at least one, each once"
         if one.label not in labels:
-            yield f"{path}: 'label' is {one.label!r:.40}, expected one of {_listed(labels)}"
-        low, high = -_HALF_PRECISION, 1 + _HALF_PRECISION
+            yield f"{path}: 'label' is {one.label!r:.40}, expected one of {listed(labels)}"
+        low, high = -HALF_PRECISION, 1 + HALF_PRECISION
         if (one.probability is None) is not bool(attribution.prediction.values):
             yield f"{path}: 'probability' is {one.probability!r:.20}, expected a number for a class, null for a value"
         yield from _within(f"{path}: 'probability'", one.probability, low, high)
@@ -292,7 +266,6 @@ def _named(path: str, settings: Mapping[str, Any]) -> Iterator[str]:
     name = settings.get("name")
     if not isinstance(name, str) or not name:
         yield f"{path}: 'name' is {name!r:.40}, expected a name"
-
-
-def _listed(labels: Iterable[str]) -> str:
-    return f"the labels in 'probabilities', {', '.join(list(labels)[:5]):.200}"
+    for key in ("sha256", "code_sha256"):
+        if not isinstance(settings.get(key), str | None):
+            yield f"{path}: {key!r} is {settings[key]!r:.40}, expected a checksum as text, or null"

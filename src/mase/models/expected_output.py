@@ -1,7 +1,7 @@
 """What a black box is expected to return, and how that becomes class scores."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -83,6 +83,9 @@ class ExpectedOutput:
 
     def _numbers(self, result: Any, n: int) -> np.ndarray:
         """Return the output as an array of real numbers."""
+        if isinstance(result, Coroutine):
+            result.close()  # or else Python warns that nobody awaited it
+            self._refuse(result, "of an async function", n)
         try:
             plain = _on_host(result)
             if _is_masked(plain):

@@ -8,6 +8,7 @@ from typing import Any
 from mase.document import PAIR, Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
 from mase.models.pretrained import whole_text
+from mase.models.special_tokens import special_tokens
 from mase.models.tokenizing import longest_first
 from mase.text import Side, Span, Tokens, Truncation
 
@@ -71,6 +72,7 @@ class Tokenizer:
                 f"text {document.text[:40]!r} has no word that the model can read, expected at least one"
             )
         types = self._types(encoded.get("token_type_ids"))
+        special_ids = special_tokens(self.backend)
         return Tokens(
             document,
             tuple(ids[index] for index in kept),
@@ -79,6 +81,7 @@ class Tokenizer:
             tuple(sources[index] is None for index in kept),
             Truncation(len(kept), len(ids), self.keep) if len(kept) < len(ids) else None,
             None if types is None else tuple(types[index] for index in kept),
+            tuple(span for index in kept if (span := spans[index]) is not None and ids[index] in special_ids),
         )
 
     def _fields(self, document: Document) -> list[int]:

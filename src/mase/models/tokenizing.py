@@ -15,6 +15,7 @@ import numpy as np
 
 from mase.document import Document
 from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.models.special_tokens import special_ids
 from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = ["Tokenizer", "ids_and_spans", "longest_first", "shortened", "tokenizing"]
@@ -135,7 +136,9 @@ class FastTokenizer:
             for sequence, (start, end) in zip(encoded.sequence_ids, encoded.offsets, strict=True)
         )
         types = tuple(encoded.type_ids)
-        return Tokens(document, tuple(encoded.ids), tuple(encoded.tokens), spans, fixed, types=types)
+        ids, known = tuple(encoded.ids), special_ids(self.backend, self.roles.get("unk"))
+        special = tuple(span for token, span in zip(ids, spans, strict=True) if span is not None and token in known)
+        return Tokens(document, ids, tuple(encoded.tokens), spans, fixed, types=types, special=special)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ def ids_and_spans(
             and not np.isscalar(encoded[0])
             and np.ndim(encoded[0]) == 1
         )
-        ids = [operator.index(token) for token in (encoded[0] if pair else encoded)]
+        ids = [_id(token) for token in (encoded[0] if pair else encoded)]
         spans = (
             [None if span is None else (operator.index(span[0]), operator.index(span[1])) for span in encoded[1]]
             if pair
@@ -213,6 +216,13 @@ def ids_and_spans(
             f"tokenize returned the span {outside} for a text of {len(text)} characters, expected a span inside it"
         )
     return ids, spans
+
+
+def _id(token: Any) -> int:
+    """Return an id as an int; a truth value, also one of a tensor, is none."""
+    if isinstance(token, bool) or str(getattr(token, "dtype", "")).endswith("bool"):
+        raise TypeError
+    return operator.index(token)
 
 
 def _whitespace_spans(text: str, ids: list[int], fixed_ids: Collection[int]) -> list[Span | None]:
@@ -253,14 +263,17 @@ def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
     def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(values[index] for index in places)
 
+    spans = chosen(tokens.spans)
+
     return Tokens(
         tokens.document,
         chosen(tokens.ids),
         chosen(tokens.pieces),
-        chosen(tokens.spans),
+        spans,
         chosen(tokens.fixed),
         Truncation(len(places), len(tokens), keep),
         None if tokens.types is None else chosen(tokens.types),
+        tuple(span for span in tokens.special if span in spans),
     )
 
 

@@ -141,6 +141,7 @@ class ZeroShot:
             tuple(longest.spans[index] for index in read),
             (False,) * len(read),
             Truncation(len(read), n_total, self._tokenizer.keep) if n_total > len(read) else None,
+            special=tuple(span for span in longest.special if span[1] <= len(document.text)),
         )
 
     def bind(self, binding: Binding) -> "ZeroShotProbe":

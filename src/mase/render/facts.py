@@ -53,10 +53,15 @@ def unit(attribution: Attribution) -> str:
     """Return the unit of the scores: the name of the explained number, in words."""
     if not are_estimates(attribution):
         return "not estimates, so without an interval"
+    measure = " in log-odds" if attribution.link == "margin" else ""
+    return f"{_number(attribution)}{measure}"
+
+
+def _number(attribution: Attribution) -> str:
+    """Return the name of the explained number and what it is of, such as "margin of pos rather than neg"."""
     if attribution.link == "value" and attribution.prediction.values:
         return titled(attribution)
-    measure = " in log-odds" if attribution.link == "margin" else ""
-    return f"{link_name(attribution)} of {titled(attribution)}{measure}"
+    return f"{link_name(attribution)} of {titled(attribution)}"
 
 
 def link_name(attribution: Attribution) -> str:
@@ -110,9 +115,12 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     def words(units: Sequence[int]) -> str:
         return _listed([f"“{name(attribution.units[unit].text)}”" for unit in units])
 
+    tested = _tested(attribution)
+    is_value = tested.link == "value" and tested.responses[0].against is None
+
     def predicted(changed: Changed) -> str:
         if changed.probability is None:
-            return f"{name(changed.label)} {amount(changed.response)}"
+            return f"{name(changed.label)} {amount(changed.response)}" if is_value else amount(changed.response)
         return f"{name(changed.label)} {percent(changed.probability)}"
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
@@ -124,7 +132,8 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
     if n < len(attribution.units):  # else they are the whole text
         best = words(without.units) if n <= _MOST_NAMED else _best(attribution, n, name)
         alone = f"with {'it' if n == 1 else 'them'} alone: {predicted(only)}"
-        facts.append(f"without {best}: {predicted(without)}; {alone}")
+        number = "" if is_value or only.probability is not None else f" ({_number(tested)})"
+        facts.append(f"without {best}: {predicted(without)}; {alone}{number}")
     return facts
 
 
@@ -180,11 +189,16 @@ def zoomed_facts(attribution: Attribution) -> list[str]:
 
 def _best(attribution: Attribution, n: int, name: Callable[[str], str]) -> str:
     """Return what the n best units are. The strongest ones, which displays list, need not be for the target."""
-    named = attribution.evidence.response if attribution.evidence else None
-    tested = attribution if named is None else attribution.of(named)
+    tested = _tested(attribution)
     if is_unsigned(tested) or not is_by_score(tested):
         return f"the {n} strongest {tested.noun}s"
     return f"the {n} {tested.noun}s most for {name('the answer' if tested.answer is not None else tested.target)}"
+
+
+def _tested(attribution: Attribution) -> Attribution:
+    """Return the attribution with the response first whose units the evidence is about."""
+    named = attribution.evidence.response if attribution.evidence else None
+    return attribution if named is None else attribution.of(named)
 
 
 def _listed(words: list[str]) -> str:

@@ -38,7 +38,8 @@ SHADES, FAINT_SHADES = "abcdef", "ghijkl"
 # Below this share of the strongest score a word is not marked, because its shade would be invisible.
 _UNMARKED = 0.1
 _SET_APART = 10_000  # as in `mase.render.numbers.amount`
-_LARGEST = 1e15  # errors above this have no decimals
+_LARGEST = 1e15  # larger scores and errors have an exponent, because doubles do not have all of their digits
+_MOST_DECIMALS = 5
 
 
 def error95(word: Word) -> float | None:
@@ -103,7 +104,8 @@ class Scale:
     def of(cls, maximum: float, *, intervals: bool = True) -> Self:
         """Return the scale of scores of at most this absolute value."""
         digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
-        return cls(maximum, max(0, digits) if -3 <= digits <= 5 else None, intervals)
+        plain = digits <= _MOST_DECIMALS and maximum < _LARGEST
+        return cls(maximum, max(0, digits) if plain else None, intervals)
 
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""

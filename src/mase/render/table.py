@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from io import StringIO
 
-__all__ = ["FORMATS", "Cell", "Table"]
+__all__ = ["FORMATS", "Cell", "Table", "html_page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,12 @@ class Table:
         """Return the heading and the rows with every string escaped, and bold strings marked."""
         rows = [[bold.format(quote(cell.text)) if cell.bold else quote(cell.text) for cell in row] for row in self.rows]
         return [[quote(name) for name in self.head], *rows]
+
+
+def html_page(title: str, body: str) -> str:
+    """Return a page with a body of HTML, which browsers read as UTF-8 also from a file."""
+    head = f'<meta charset="utf-8">\n<title>{escape(title)}</title>'
+    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n'
 
 
 # How a table is written, by the suffix of the file.

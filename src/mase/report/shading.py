@@ -12,7 +12,7 @@ __all__ = ["Shading", "shading"]
 
 # Numbers of a word: start and length in characters, score, half the width of the 95 % interval (-1: none), and shade.
 _COLUMNS = 5
-_LARGEST, _LARGEST_ERROR = 10**9, 1e300
+_LARGEST, _LARGEST_ERROR = 10**15, 1e300  # the first is one that JavaScript holds exactly
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         (("-i", table(), "--k", "0,5"), "not a list of integers"),
         (("-i", table(), "--where", "split"), "has no '='"),
         (("-i", table(), "--where", "split=a", "--where", "split=b"), "'split' is given twice"),
-        (("-i", table(), "--n-texts", "2", "--batches", "3"), "at least one text in each"),
+        (("-i", table(), "--n-texts", "2", "--batches", "3"), "got 3 batches of 2 texts"),
+        (("-i", table([*TEXTS[:5], None], name="gap.jsonl"), "--batches", "6"), "got 6 batches of 5 texts"),
     ]:
         found = run(*arguments)
         assert (found.exit_code, message in found.stderr) == (2, True)

@@ -50,6 +50,13 @@ def test_json_with_provenance_and_the_numbers_of_every_text(run, table, tmp_path
     assert sorted(document["rows"]) == [1, 2, 3, 4, 5, 6]
 
 
+def test_too_few_texts_for_the_batches_are_told(run, table):
+    found = run("-i", table(labels=["neg"] * 6), "--only-correct", "--batches", "3", "--json")
+    document = json.loads(found.stdout)
+    assert (document["n_texts"], document["methods"]["mase-mask"]["summaries"][0]["sd"]) == (2, None)
+    assert "no standard deviation over batches: 2 texts evaluated, 3 batches asked for\n" in found.stderr
+
+
 def test_the_table_says_of_how_many_texts_a_mean_is(run, table):
     """NAOPC of a text on which nothing changes does not exist."""
     path = table(texts=["a good film", "the film", "such a film", "a dull film"], labels=["pos", "pos", "pos", "neg"])
@@ -100,6 +107,11 @@ def test_the_tables_go_to_files_too(run, table, tmp_path):
     assert {row["mark"] for row in rows} == {"best", "not worse", ""}
     seconds = [float(row["mean"]) for row in rows if row["column"] == "seconds"]
     assert len(seconds) == 2
+    page = written[".html"]
+    assert page.startswith("<!doctype html>")
+    assert '<meta charset="utf-8">' in page
+    assert "<title>Evaluation of box</title>" in page
+    assert page.endswith("</table>\n</body>\n</html>\n")
 
 
 def test_the_best_and_those_not_shown_to_be_worse_are_marked(run, table):

@@ -1,5 +1,6 @@
 """Tests of `mase.cli.streams`."""
 
+import json
 import os
 import shlex
 import signal
@@ -106,3 +107,74 @@ def test_a_full_disk_under_a_file_is_one_line(mase_cli, option):
     assert found.stderr.startswith("mase: error: ")
     assert found.stderr.count("\n") == 1
     assert all(part in found.stderr for part in ("'/dev/full'", "No space left on device"))
+
+
+SOME_ARE_BAD = f"{GOOD}\n\n{BAD}\n"  # the second text has no word, which is told on standard error
+
+
+@on_a_full_disk
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_cannot_be_written_cost_no_results(tmp_path, unbuffered):
+    source, output, page = (tmp_path / name for name in ("in.txt", "out.jsonl", "page.html"))
+    source.write_text(SOME_ARE_BAD)
+    with FULL.open("w") as full:
+        settings = {"stdout": subprocess.PIPE, "stderr": full, "env": os.environ | {"PYTHONUNBUFFERED": unbuffered}}
+        with slow("-i", str(source), "--json", "-o", str(output), "--html", str(page), **settings) as process:
+            shown, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1  # for the bad text
+    assert shown == output.read_text()
+    assert len(load_many(output)) == 3
+    assert "2 texts explained" in page.read_text(encoding="utf-8")
+
+
+@on_a_full_disk
+def test_an_option_that_is_unknown_has_its_code_where_no_message_can_be_written():
+    with FULL.open("w") as full, slow("--unknown", stderr=full) as process:
+        assert process.wait(timeout=PATIENCE) == 2
+
+
+def test_a_reader_of_messages_that_leaves_costs_no_results(tmp_path):
+    """As in `mase explain ... 2>&1 >results | head -1`."""
+    source = tmp_path / "in.txt"
+    source.write_text(SOME_ARE_BAD)
+    with slow("-i", str(source), "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stderr.close()
+        assert process.stdout.read().count("\n") == 3
+    assert process.wait(timeout=PATIENCE) == 1
+
+
+EVALUATION = """
+import sys, time
+from mase.models import Callable
+from mase.cli import main
+n_calls = 0
+def predict(texts):
+    global n_calls
+    n_calls += 1
+    if n_calls == 100:
+        print("waiting", file=sys.stderr, flush=True)
+        time.sleep(600)
+    return [[0.5, 0.5] for _ in texts]
+import mase.models
+mase.models.load = lambda *a, **k: Callable(predict, labels=["neg", "pos"])
+main(sys.argv[1:])
+"""
+
+
+def test_an_evaluation_whose_output_was_the_terminal_that_is_closed(tmp_path):
+    """Its tables have no reader, and that it was ended is what its code says."""
+    source, output = tmp_path / "in.csv", tmp_path / "out.json"
+    source.write_text("text\n" + f"{GOOD}\n" * 100)
+    ours, theirs = os.openpty()
+    arguments = ["evaluate", "-i", str(source), "--methods", "random", "-o", str(output)]
+    with subprocess.Popen(
+        [sys.executable, "-c", EVALUATION, *arguments], stdout=theirs, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(theirs)
+        while "waiting" not in process.stderr.readline():
+            assert process.poll() is None
+        os.close(ours)
+        process.send_signal(signal.SIGHUP)
+        errors = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 143, errors
+    assert json.loads(output.read_text())["rows"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.attributions import attribution, changed, two_fields
 
 import mase
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
 from mase.text import Truncation
 
@@ -126,6 +126,17 @@ def test_paths_that_cannot_be_written(tmp_path):
     for path in (tmp_path, tmp_path / "file" / "below.json"):
         with pytest.raises(DataError, match="cannot write"):
             save(attribution(), path)
+
+
+@pytest.mark.parametrize("name", ["page.html", "PAGE.HTM", b"page.html"])
+def test_json_is_not_saved_as_a_page(name, tmp_path, monkeypatch):
+    """A browser would run the markup in the text."""
+    monkeypatch.chdir(tmp_path)
+    made = attribution("a <script>film</script>")
+    for write in (made.save, mase.Attributions([made, made]).save):
+        with pytest.raises(OptionError, match="to_html"):
+            write(name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_lines(tmp_path):

@@ -1,6 +1,8 @@
 """Tests of `mase.models.expected_output`."""
 
+import gc
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -149,6 +151,20 @@ def test_answers_that_are_no_class_scores_are_refused(answer, error, told):
         answering(answer).predict(TEXTS)
     assert "box" in str(raised.value)
     assert [part for part in told if part not in str(raised.value)] == []
+
+
+def test_an_async_function_is_refused_once():
+    """Python would warn, too, that nobody awaited it."""
+
+    async def predict(texts):
+        return [[0.5, 0.5] for _ in texts]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(ModelError, match="async function"):
+            Callable(predict).predict(TEXTS)
+        gc.collect()
+    assert caught == []
 
 
 @pytest.mark.parametrize("answer", [[1, 0], [True, False], [[0], [1]]])

@@ -2,11 +2,12 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
 from mase.document import Document
 from mase.errors import CapabilityError, OptionError, ShapeError
-from mase.models.tokenizing import longest_first, shortened, tokenizing
+from mase.models.tokenizing import ids_and_spans, longest_first, shortened, tokenizing
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -65,6 +66,14 @@ def test_functions_give_ids_and_perhaps_spans():
 
 def _first_letter(text):
     return [9, 4], [None, (0, 1)]
+
+
+def test_truth_values_are_no_ids():
+    torch = pytest.importorskip("torch")
+    for ids in ([True, False], [2, True], np.array([True, False]), torch.tensor([True, False])):
+        with pytest.raises(ShapeError, match="integer ids"):
+            ids_and_spans(lambda _, ids=ids: ids, "two words")
+    assert ids_and_spans(lambda _: torch.tensor([2, 1]), "two words")[0] == [2, 1]
 
 
 def test_what_is_no_tokenizer():

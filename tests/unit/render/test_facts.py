@@ -142,3 +142,14 @@ def test_pages_and_terminals_show_pairs(made):
     for screen in (page, summary):
         assert "ept together" in screen([found] if screen is page else found)
         assert "ept together" not in screen([plain] if screen is page else plain)
+
+
+def test_the_tested_number_is_named_where_it_is_no_probability():
+    text, scores, tested = "a b c", [0.5, 0.4, 0.3], (0, 1)
+    numbers = [Changed(tested, "pos", None, None, value) for value in (0.25, -3.0)]
+    of_values = Evidence((numbers[0],), (numbers[1],), None, "pos")
+    made = attribution(text, scores, link="log-probability", against="neg", evidence=of_values)
+    expected = "without “a” and “b”: 0.25; with them alone: −3 (log-probability of pos rather than neg)"
+    assert evidence_facts(made) == [expected]
+    of_one = attribution(text, scores, link="value", evidence=of_values)
+    assert evidence_facts(of_one) == ["without “a” and “b”: pos 0.25; with them alone: pos −3"]

@@ -20,6 +20,9 @@ def test_the_scale_gives_numbers_that_fit_the_text():
     large = scale_of(attribution("one two", [52345.6, -9999.7], se=6000.0))
     assert [large.signed(value) for value in (52345.6, -9999.7, 0.4)] == ["+52,346", "−10,000", "0"]
     assert [large.error(value) for value in (11760.0, 9999.1, 9998.2)] == ["11,760", "10,000", "9999"]
+    price = scale_of(attribution("one two", [1e6, 3.0], se=0.0))
+    assert [price.signed(value) for value in (1e6, -3.0, 0.0)] == ["+1,000,000", "−3", "0"]
+    assert scale_of(attribution("one", [2e15])).signed(2e15) == "+2.0e+15"
     assert scale_of(attribution("one", [1e-7])).interval(Word("x", 0, 1, "text", -1e-7, 1e-9)) == "−1.0e-07 ± 2e-09"
 
 

@@ -10,12 +10,11 @@ from mase.document import Document, Input
 from mase.errors import InvalidTextError
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
-from mase.models.language.prompt_probe import having_read
+from mase.models.language.prompt_probe import having_read, prompt_tokens
 from mase.models.language.protocol import LanguageModel, Prompt
 from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
-from mase.models.rewriting import word_tokens
 from mase.scalars import check_integer
 from mase.several import check_texts
 from mase.text import Tokens
@@ -89,7 +88,7 @@ class Generated(Reopened):
         """
         document = Document.of(text)
         held = [field.name for field in document.fields if field.name == ANSWER]
-        return word_tokens(Document.of(document, fixed=held))
+        return prompt_tokens(self.language_model, Document.of(document, fixed=held))
 
     def bind(self, binding: Binding) -> AnswerProbe:
         """Return the probe of one document, whose answer is given or generated first.

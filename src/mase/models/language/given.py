@@ -12,11 +12,11 @@ from mase.attribution import Answer, Note, Part
 from mase.document import TEXT, Document, Input, Scalar
 from mase.errors import OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
-from mase.models.language.prompt_probe import PromptProbe, having_read
+from mase.models.language.prompt_probe import PromptProbe, having_read, prompt_tokens
 from mase.models.language.protocol import Continuation, Cut, HalfLanguageModel, LanguageModel, Prompt
 from mase.models.language.template import Template
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, word_tokens
+from mase.models.rewriting import Content
 from mase.several import check_texts
 from mase.text import Span, Tokens, visible
 
@@ -109,7 +109,7 @@ class GivenAnswer:
         EmptyTextError
             If there is none.
         """
-        return word_tokens(Document.of(text))
+        return prompt_tokens(self.language_model, Document.of(text))
 
     def bind(self, binding: Binding) -> "AnswerProbe":
         """Return the probe of one document.

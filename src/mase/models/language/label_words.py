@@ -13,7 +13,7 @@ from mase.errors import OptionError
 from mase.links import Output, predictions
 from mase.models.description import Description
 from mase.models.language.description import description_of
-from mase.models.language.prompt_probe import PromptProbe, having_read
+from mase.models.language.prompt_probe import PromptProbe, having_read, prompt_tokens
 from mase.models.language.protocol import (
     Continuation,
     HalfLanguageModel,
@@ -25,7 +25,7 @@ from mase.models.language.protocol import (
 from mase.models.language.template import Template
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, word_tokens
+from mase.models.rewriting import Content
 from mase.several import check_texts
 from mase.text import Tokens
 
@@ -117,7 +117,7 @@ class LabelWords(Reopened):
         EmptyTextError
             If there is none.
         """
-        return word_tokens(Document.of(text))
+        return prompt_tokens(self.language_model, Document.of(text))
 
     def bind(self, binding: Binding) -> PromptProbe:
         """Return the probe of one document.

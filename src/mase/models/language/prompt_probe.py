@@ -3,13 +3,21 @@
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
+from mase.document import Document
 from mase.errors import CapabilityError
 from mase.models.callable_probe import BlackBox, CallableProbe
-from mase.models.language.protocol import LanguageModel, Prompt, ReadingLanguageModel, RoundingLanguageModel
+from mase.models.language.protocol import (
+    LanguageModel,
+    Prompt,
+    ReadingLanguageModel,
+    RoundingLanguageModel,
+    SpecialTokenLanguageModel,
+)
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, Rewriter
+from mase.models.rewriting import Content, Rewriter, word_tokens
+from mase.text import Tokens
 
-__all__ = ["PromptModel", "PromptProbe", "having_read"]
+__all__ = ["PromptModel", "PromptProbe", "having_read", "prompt_tokens"]
 
 # Rows that the language model gets at once. It orders them by length and makes its own batches of them.
 _ROWS = 64
@@ -71,6 +79,20 @@ class PromptProbe(CallableProbe):
         """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
         half = self.model.half()
         return None if half is None else replace(self, model=half.reading(self.binding.tokens.document.content))
+
+
+def prompt_tokens(model: LanguageModel, document: Document) -> Tokens:
+    """Return the words of all fields of a document as tokens, with the pieces that the model takes for special tokens.
+
+    Raises
+    ------
+    EmptyTextError
+        If there is none.
+    """
+    tokens = word_tokens(document)
+    if not isinstance(model, SpecialTokenLanguageModel):
+        return tokens
+    return replace(tokens, special=model.special_spans(tokens.text))
 
 
 def having_read(model: LanguageModel, prompt: Prompt) -> LanguageModel:

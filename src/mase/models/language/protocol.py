@@ -144,6 +144,15 @@ class ReadingLanguageModel(Protocol):
 
 
 @runtime_checkable
+class SpecialTokenLanguageModel(Protocol):
+    """A language model whose tokenizer takes pieces of a text for special tokens, such as the end of a turn."""
+
+    def special_spans(self, text: str) -> tuple[Span, ...]:
+        """Return the spans of these pieces of a text."""
+        ...
+
+
+@runtime_checkable
 class LabelledLanguageModel(Protocol):
     """A language model that may have label words, with which it is a classifier of prompts.
 

@@ -10,6 +10,7 @@ from mase.models.language.protocol import Continuation, Prompt
 from mase.models.language.spans import grown
 from mase.models.language.template import plain
 from mase.models.pretrained import whole_text
+from mase.models.special_tokens import literal_spans, special_tokens
 from mase.text import Span
 
 __all__ = ["PromptTokenizer"]
@@ -68,6 +69,11 @@ class PromptTokenizer:
         if not ids:
             raise EmptyTextError(f"answer {answer!r:.60} has no token of {self.owner}, expected at least one")
         return Continuation(answer, ids, self._spans(answer, ids))
+
+    def special_spans(self, text: str) -> tuple[Span, ...]:
+        """Return the spans of a text that become special tokens."""
+        known, ids = special_tokens(self.backend), self._encoded(text, special=False)
+        return literal_spans(text, {known[token] for token in ids if token in known})
 
     def before_target(self) -> tuple[int, ...]:
         """Return the special tokens that the tokenizer puts before a target."""

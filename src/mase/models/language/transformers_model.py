@@ -21,6 +21,7 @@ from mase.models.language.tokenizer import PromptTokenizer
 from mase.models.locks import alone
 from mase.models.origin import Reopened
 from mase.models.packed import Packed
+from mase.text import Span
 
 __all__ = ["AnswerScorer", "TransformersLM"]
 
@@ -159,6 +160,11 @@ class TransformersLM(Reopened, ABC):
         """
         with alone(self.module):
             return self.tokenizer.continuation(answer)
+
+    def special_spans(self, text: str) -> tuple[Span, ...]:
+        """Return the spans of a text that the tokenizer takes for special tokens."""
+        with alone(self.module):
+            return self.tokenizer.special_spans(text)
 
     def log_probabilities(self, prompts: Sequence[Prompt], answers: Sequence[Continuation]) -> list[Floats]:
         """Return, for each answer, the natural log-probabilities `(n, t)` of its t tokens after each of n prompts.
