@@ -17,7 +17,7 @@ from mase.corpus.source import Item
 from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.models.examples import show_example
-from mase.models.identity import identity
+from mase.models.identity import identity_in_run
 from mase.provenance import environment
 from mase.target import Question
 from mase.units.function import Function
@@ -37,7 +37,7 @@ class Description:
     Attributes
     ----------
     model
-        Name and checksum of the model.
+        Name and checksum of the model, and how it reads texts.
     labels
         Names of its classes.
     method
@@ -75,7 +75,7 @@ class Description:
                 f"a run records all settings, which is not possible here ({error}); pass a number as sigma"
             ) from error
         return cls(
-            model=identity(model),
+            model=identity_in_run(model),
             labels=tuple(model.labels),
             method=settings | {"batch_size": explainer.query.batch_size},
             seed=explainer.seed,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mase.models.code_reference import code_sha256
-from mase.models.optional import PromptedModel
+from mase.models.optional import PromptedModel, ReadingModel
 from mase.models.protocol import Model
 
-__all__ = ["as_recorded", "has_checksum", "identity", "is_same", "unknown_model"]
+__all__ = ["as_recorded", "has_checksum", "identity", "identity_in_run", "is_same", "unknown_model"]
 
 # The checksum of the source file of a model. It says nothing of what the code loads, and earlier releases did not
 # record it in attributions.
@@ -22,6 +22,11 @@ def identity(model: Model) -> dict[str, Any]:
     prompted = model.prompting if isinstance(model, PromptedModel) else {}
     code = code_sha256(model)
     return {"name": model.name, "sha256": model.sha256, **prompted, **({} if code is None else {_CODE: code})}
+
+
+def identity_in_run(model: Model) -> dict[str, Any]:
+    """Return the identity of a model with how it reads texts, which takes too long to find out for each text."""
+    return identity(model) | ({"reads": dict(model.reads())} if isinstance(model, ReadingModel) else {})
 
 
 def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:

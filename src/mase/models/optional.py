@@ -7,7 +7,7 @@ from mase.arrays import Floats
 from mase.attribution import Answer, Note
 from mase.text import Tokens
 
-__all__ = ["AnswerModel", "AnsweredProbe", "PromptedModel", "TokenModel"]
+__all__ = ["AnswerModel", "AnsweredProbe", "PromptedModel", "ReadingModel", "TokenModel"]
 
 
 @runtime_checkable
@@ -47,6 +47,15 @@ class PromptedModel(Protocol):
     @property
     def prompting(self) -> Mapping[str, Any]:
         """The settings, as plain JSON types."""
+        ...
+
+
+@runtime_checkable
+class ReadingModel(Protocol):
+    """A model whose answers depend on how it reads texts, which its weights do not tell, and which runs record."""
+
+    def reads(self) -> Mapping[str, Any]:
+        """Return the settings, as plain JSON types, with a checksum of the tokenizer if it is known."""
         ...
 
 

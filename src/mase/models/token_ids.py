@@ -21,7 +21,8 @@ from mase.models.options import check_keep, check_labels, check_length, check_ou
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
-from mase.models.tokenizing import Tokenizer, shortened
+from mase.models.tokenizer_checksum import tokenizer_checksum
+from mase.models.tokenizing import FastTokenizer, Tokenizer, shortened
 from mase.models.trial_rows import trial_scores
 from mase.rng import untouched
 from mase.several import check_texts
@@ -156,6 +157,12 @@ class TokenIds(Reopened):
                 "probabilities or logits; pass outputs='probabilities' or outputs='logits'"
             )
         return scores
+
+    def reads(self) -> dict[str, Any]:
+        """Return the checksum of the tokenizer if it has one, the ids of the references, and what fits."""
+        own = self._tokenizer
+        known = {"tokenizer_sha256": tokenizer_checksum(own.backend)} if isinstance(own, FastTokenizer) else {}
+        return {**known, "roles": dict(own.roles), "max_length": self._max_length, "keep": self._keep}
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads.

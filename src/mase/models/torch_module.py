@@ -149,6 +149,11 @@ class TorchModule(Reopened):
         """Checksum of the module's parameters and buffers."""
         return self.checksum.value()
 
+    def reads(self) -> dict[str, Any]:
+        """Return the layer that is perturbed, the ids of the references, and what fits into the model."""
+        fits = {"max_length": self._max_length, "keep": self._keep}
+        return {"embedding": self._engine.embedding, "roles": dict(self._tokens_by_role), **fits}
+
     @property
     def _scores(self) -> Scores:
         return self._recognised(_LENGTHS[0])

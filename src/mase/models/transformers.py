@@ -26,9 +26,10 @@ from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import class_scores
 from mase.models.packed import Packed
 from mase.models.positions import longest_input
-from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer
+from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
 from mase.models.protocol import Binding
 from mase.models.tokenizer import Tokenizer, check_fast
+from mase.models.tokenizer_checksum import tokenizer_checksum
 from mase.models.torch_module import predict_tokens, token_scores
 from mase.models.torch_probe import TorchProbe, bind
 from mase.several import check_texts
@@ -162,6 +163,14 @@ class HuggingFace(Reopened):
     def sha256(self) -> str:
         """Checksum of the parameters and buffers."""
         return self.checksum.value()
+
+    def reads(self) -> dict[str, Any]:
+        """Return the checksum of the tokenizer, what fits into the model, and where it is entered."""
+        tokenizer = self.tokenizer
+        with whole_text(tokenizer.backend):
+            checksum = tokenizer_checksum(tokenizer.backend.backend_tokenizer)
+        fits = {"max_length": tokenizer.max_length, "keep": tokenizer.keep}
+        return {"tokenizer_sha256": checksum, **fits, "enter": self._engine.embedding}
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads of a text or a pair of texts; special tokens are fixed.

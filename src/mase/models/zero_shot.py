@@ -111,6 +111,10 @@ class ZeroShot:
         question = [self.nli.sha256, self._given, self._template, self._multilabel]
         return hashlib.sha256(json.dumps(question).encode()).hexdigest()
 
+    def reads(self) -> dict[str, Any]:
+        """Return how the NLI model reads texts."""
+        return self.nli.reads()
+
     @property
     def output(self) -> Output:
         """What the columns of the scores are."""

@@ -1,5 +1,6 @@
 """Tests of runs that are continued: by which model, and with the failed texts again."""
 
+import json
 import shutil
 import threading
 import time
@@ -8,12 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.models.tiny import family
 
 import mase
 from mase.corpus.failures import count_failures
 from mase.errors import DataError
+from mase.testing import Wrapped, whitespace_ids
 
 CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
+READ = ["w0 w1 w2 w3 w4 w5 w6", "w3 w4 w5"]
 without_checksum = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
 
@@ -33,6 +37,43 @@ def test_a_run_is_not_continued_with_other_classes(tmp_path):
     with pytest.raises(DataError, match=r"class labels \['a', 'b'\], got \['b', 'a'\]; give the model that began"):
         run(tmp_path / "run", model=turned)
     assert run(tmp_path / "run", model=named).texts().equals(made.texts())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("max_length", 6), ("keep", "end"), ("enter", "words"), ("tokenizer", "another")],
+)
+def test_a_run_is_not_continued_by_a_model_that_reads_texts_in_another_way(tmp_path, option, value):
+    module, tokenizer = family("bert")
+    model = mase.models.HuggingFace(module, tokenizer, name="tiny")
+    made = run(tmp_path / "run", READ, model=model)
+    if option == "tokenizer":
+        tokenizer.add_tokens(["w1 w2"])
+    other = mase.models.HuggingFace(
+        module, tokenizer, name="tiny", **({} if option == "tokenizer" else {option: value})
+    )
+    with pytest.raises(DataError, match=rf"setting model\.reads\.{option}.*; repeat the command"):
+        run(tmp_path / "run", READ, model=other)
+    assert run(tmp_path / "new", READ, model=other).is_complete
+    assert mase.open_run(tmp_path / "run").units().equals(made.units())
+
+
+@pytest.mark.parametrize("options", [{"max_length": 3}, {"keep": "end"}, {"mask_id": 2}])
+def test_a_run_is_not_continued_with_other_options_of_a_torch_module(tmp_path, options):
+    module, given = Wrapped(lambda z: z), {"tokenize": whitespace_ids, "unk_id": 1}
+    run(tmp_path / "run", TEXTS[:2], model=mase.models.TorchModule(module, **given))
+    with pytest.raises(DataError, match=r"setting model\.reads\."):
+        run(tmp_path / "run", TEXTS[:2], model=mase.models.TorchModule(module, **given, **options))
+
+
+def test_a_run_that_does_not_say_how_texts_are_read_is_continued(tmp_path):
+    model = mase.models.HuggingFace(*family("bert"), name="tiny")
+    run(tmp_path / "run", READ, model=model)
+    description = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert description["asked"]["model"].pop("reads")["max_length"] == 30
+    (tmp_path / "run" / "run.json").write_text(json.dumps(description), encoding="utf-8")
+    (tmp_path / "run" / "texts" / "part-00000.parquet").unlink()
+    assert run(tmp_path / "run", READ, model=model).is_complete
 
 
 class Server:

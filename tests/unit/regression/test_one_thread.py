@@ -1,10 +1,13 @@
 """Tests of `mase.regression.one_thread`."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.forks import forked, held
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mase.estimators.least_squares import LeastSquares
@@ -61,4 +64,45 @@ def test_the_last_to_leave_restores_the_threads():
 
     with pytest.raises(ArithmeticError):
         failing()
+    assert threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_every_thread_that_enters_has_one_thread_also_while_others_that_entered_before_it_live():
+    inside = one_thread(threads)
+    assert inside() == 1
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert [pool.submit(inside).result() for pool in (first, second, first)] == [1, 1, 1]
+        assert [pool.submit(threads).result() for pool in (first, second)] == [2, 2]
+    assert threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_the_last_to_leave_restores_the_threads_although_another_thread_entered_first():
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as last:
+        first.submit(one_thread.__enter__).result()
+        last.submit(one_thread.__enter__).result()
+        first.submit(one_thread.__exit__).result()
+        assert last.submit(threads).result() == 1
+        last.submit(one_thread.__exit__).result()
+        assert [pool.submit(threads).result() for pool in (first, last)] == [2, 2]
+    assert threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_others_may_set_the_threads_after_an_explanation_in_another_thread():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(one_thread(threads)).result()
+        with threadpool_limits(1, user_api="blas"):
+            assert threads() == 1
+        assert threads() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.usefixtures("two_threads")
+def test_a_fork_does_not_wait_for_the_threads_of_its_parent():
+    with held(one_thread):
+        assert forked(lambda: (threads(), one_thread(threads)(), threads()) == (2, 1, 2))
+    with one_thread, held(one_thread):
+        assert forked(lambda: (threads(), one_thread.__exit__(), threads()) == (1, None, 2))
     assert threads() == 2

@@ -1,12 +1,13 @@
 """The HTTP client of all models behind a URL: many requests side by side, each answered with JSON or with an error."""
 
 import asyncio
+import html
 import json
 import os
 import ssl
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -248,4 +249,5 @@ def _forms(credentials: Iterable[str]) -> list[str]:
     values = {part for value in credentials for part in (value, value.split()[-1])}
     quoted = {json.dumps(value)[1:-1] for value in values}
     forms = values | quoted | {value.replace("/", r"\/") for value in quoted}
+    forms |= {escape(value) for escape in (html.escape, quote, partial(quote, safe="")) for value in values}
     return sorted(forms, key=len, reverse=True)

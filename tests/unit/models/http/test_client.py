@@ -1,9 +1,11 @@
 """A server that is slow, fails or lies: the right answer or a typed error, and no row is lost."""
 
 import gzip
+import html
 import json
 import threading
 import time
+from urllib.parse import quote, quote_plus
 
 import numpy as np
 import pytest
@@ -232,6 +234,16 @@ def test_credentials_are_sent_and_never_shown(server, monkeypatch):
     fresh = service(url, token_env="OUR_TOKEN")
     assert fresh.predict(["a text"]).shape == (1, 2)
     assert fresh.labels == ("***", "b")
+
+
+@pytest.mark.parametrize("written", [html.escape, quote, quote_plus])
+def test_credentials_are_not_shown_as_they_are_written_in_pages_and_addresses(server, monkeypatch, written):
+    url, double = server
+    monkeypatch.setenv("OUR_TOKEN", "sk-<a>&b/c+d=42")
+    double.faults = [status(403, {}, written("Bearer sk-<a>&b/c+d=42").encode())]
+    with pytest.raises(ServiceError, match=r"\*\*\*") as caught:
+        service(url, token_env="OUR_TOKEN").predict(["a text"])
+    assert "42" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
