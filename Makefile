@@ -237,7 +237,8 @@ pages: $(STAMP)
 dist:
 	rm -rf dist .venv-dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0" build pytest hypothesis scikit-learn psutil
+	.venv-dist/bin/pip install --quiet --constraint constraints.txt "torch==2.13.0" build pytest hypothesis scikit-learn psutil \
+		keras
 	.venv-dist/bin/python -m build --outdir dist .
 	.venv-dist/bin/python -m build --outdir dist paper
 	.venv-dist/bin/pip install --quiet --constraint constraints.txt "$$(ls dist/mase_xai-*.whl)[all]"

@@ -23,11 +23,10 @@ if torch is not None:
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
-# A script starts what it leaves in the background without Ctrl-C, which some tests send.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-# Keras is in no other extra, and these import it at once; what else is optional is imported on use.
-collect_ignore = [] if find_spec("keras") else ["src/mase/models/keras.py", "src/mase/models/keras_torch.py"]
+# Tests send these signals, which scripts and nohup have ignored by what they start in the background.
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 

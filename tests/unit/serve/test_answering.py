@@ -17,7 +17,7 @@ from mase.models.language.generated import Generated
 from mase.serve.answering import Answering, prompt_of
 from mase.serve.messages import CITE, Explain, Settings
 
-RECALL = f"{Path(mase.__file__).parents[2] / 'tests' / 'language_models.py'}:recall"
+RECALL = f"{Path(__file__).parents[2] / 'language_models.py'}:recall"
 CONTEXT = {"one": "The cat sat. A bird sang.", "two": "The dog ran. It rained."}
 PROMPT = CONTEXT | {"query": "Who moved?"}
 IGNORE = [].append
