@@ -185,7 +185,7 @@ class BoundText:
             units=self.units,
             responses=responses,
             tokens=tokens_of(self.tokens, words),
-            prediction=self.prediction if solution.start is None else self._predicted(solution.start),
+            prediction=self.prediction,
             fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
             notes=(*(answered.notes if answered else ()), *notes),
             method=settings,
@@ -196,10 +196,6 @@ class BoundText:
             evidence=evidence,
             answer=answered.answer if answered else None,
         )
-
-    def _predicted(self, scores: Floats) -> Prediction:
-        """Return the prediction of other scores `(1, k)` of the text itself."""
-        return _prediction(self.model.labels, scores, self.probe.output)
 
 
 def _without_units(document: Document, splitter: Splitter) -> EmptyTextError:

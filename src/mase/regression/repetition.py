@@ -45,7 +45,7 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
         alone = Consistency()
         # The text was first asked beside its reference, so it is asked alone before it is compared.
         checked = replace(oracle.reevaluated(0).again(rows=1), consistency=alone)
-        solution = replace(solve(checked), start=checked.start)
+        solution = solve(checked)
         if alone.matters(solution.estimate):  # The responses also differ one row at a time: it was noise.
             consistency.kind = "not-deterministic"
     if consistency.kind == "not-deterministic" and checked.n_reused:

@@ -70,8 +70,6 @@ class Solution:
         The solutions for further responses.
     leads
         Whether the rows were chosen for this response, and `others` were solved from them.
-    start
-        Class scores `(1, k)` of the text that was evaluated again, alone; None if those of the probe hold.
     """
 
     estimate: Estimate
@@ -90,7 +88,6 @@ class Solution:
     answered: Answered | None = None
     others: tuple["Solution", ...] = ()
     leads: bool = False
-    start: Floats | None = None
 
     @classmethod
     def of(cls, oracle: Oracle, estimate: Estimate, *, signed: bool = True) -> "Solution":

