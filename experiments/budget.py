@@ -242,8 +242,8 @@ between the numbers of samples of the last table:
 
 With least squares it lost .0041 on BERT-IMDB (42 texts) and .0064 on BERT-Reuters (52 texts), which are six-layer
 MiniLMs; with later defaults they have not been asked. `experiments/budget.py` made this page; its first lines say
-how to repeat it. Intervals are of 95 %, by a bootstrap over texts. Seconds are of two busy cores with other work, one
-thread each, and compare the rows of a classifier roughly.
+how to repeat it. Intervals are of 95 %, by a bootstrap over texts. Times were taken on a
+machine with two busy cores, one thread each; use them only to compare rows of one classifier.
 """
 
 

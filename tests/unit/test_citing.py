@@ -165,17 +165,3 @@ def test_a_column_is_a_context_and_a_table_is_none():
     with pytest.raises(InvalidTextError, match="one column"):
         cited(table)
     assert [unit.field for unit in cited(table["text"])[1].units] == ["source 1", "source 1", "source 2"]
-
-
-@pytest.mark.parametrize("context", [set(CONTEXT), frozenset(CONTEXT), {"a": 1}.keys(), b"The rose", 5])
-def test_a_context_without_an_order_is_refused(context):
-    with pytest.raises(InvalidTextError, match="context is of type"):
-        cited(context)
-
-
-def test_a_column_is_a_context_and_a_table_is_none():
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"text": list(CONTEXT.values())})
-    with pytest.raises(InvalidTextError, match="one column"):
-        cited(table)
-    assert [unit.field for unit in cited(table["text"])[1].units] == ["source 1", "source 1", "source 2"]

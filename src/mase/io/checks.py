@@ -8,7 +8,7 @@ from typing import Any
 
 from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Response, Window
 from mase.attribution.response import error_of
-from mase.document import Field
+from mase.document import Field, Scalar
 from mase.errors import DataError
 from mase.io.predictions import HALF_PRECISION, listed, prediction_problems
 
@@ -89,8 +89,20 @@ def _field(path: str, field: Field) -> Iterator[str]:
     """Yield the problems of a field: a text has no value, and a number or a category is written in its text."""
     if field.value is None and field.background is not None:
         yield f"{path}: 'background' is {field.background!r:.40} without a 'value', expected null for a text"
-    if field.value is not None and field.text != str(field.value):
+    if field.value is not None and not _says(field.text, field.value):
         yield f"{path}: 'value' is {field.value!r:.40}, expected null, or what 'text' says: {field.text!r:.40}"
+
+
+def _says(text: str, value: Scalar) -> bool:
+    """Return whether a text writes a value; other programs write a number of JSON such as 3.0 as 3."""
+    if text == str(value):
+        return True
+    if isinstance(value, bool | str):
+        return False
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
 
 
 def _units(attribution: Attribution) -> Iterator[str]:

@@ -22,7 +22,7 @@ from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
 from mase.models.tokenizer_checksum import tokenizer_checksum
-from mase.models.tokenizing import FastTokenizer, Tokenizer, shortened
+from mase.models.tokenizing import FastTokenizer, FunctionTokenizer, Tokenizer, shortened
 from mase.models.trial_rows import trial_scores
 from mase.rng import untouched
 from mase.several import check_texts
@@ -159,10 +159,11 @@ class TokenIds(Reopened):
         return scores
 
     def reads(self) -> dict[str, Any]:
-        """Return the checksum of the tokenizer if it has one, the ids of the references, and what fits."""
-        own = self._tokenizer
+        """Return the checksum of the tokenizer, or the ids that a function fixes; those of references; what fits."""
+        own, fits = self._tokenizer, {"max_length": self._max_length, "keep": self._keep}
         known = {"tokenizer_sha256": tokenizer_checksum(own.backend)} if isinstance(own, FastTokenizer) else {}
-        return {**known, "roles": dict(own.roles), "max_length": self._max_length, "keep": self._keep}
+        fixed = {"special_ids": sorted(own.fixed_ids)} if isinstance(own, FunctionTokenizer) else {}
+        return {**known, **fixed, "roles": dict(own.roles), **fits}
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads.

@@ -150,9 +150,9 @@ class TorchModule(Reopened):
         return self.checksum.value()
 
     def reads(self) -> dict[str, Any]:
-        """Return the layer that is perturbed, the ids of the references, and what fits into the model."""
-        fits = {"max_length": self._max_length, "keep": self._keep}
-        return {"embedding": self._engine.embedding, "roles": dict(self._tokens_by_role), **fits}
+        """Return the layer that is perturbed, the ids of the references and of what is fixed, and what fits."""
+        ids = {"roles": dict(self._tokens_by_role), "special_ids": sorted(self._fixed_ids)}
+        return {"embedding": self._engine.embedding, **ids, "max_length": self._max_length, "keep": self._keep}
 
     @property
     def _scores(self) -> Scores:

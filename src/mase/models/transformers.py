@@ -13,6 +13,7 @@ from mase.arrays import Floats
 from mase.document import Document, Input
 from mase.errors import DataError, OptionError
 from mase.models.checksum import Checksum
+from mase.models.compiled import uncompiled
 from mase.models.description import described
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
@@ -21,7 +22,7 @@ from mase.models.entry import entry_layer
 from mase.models.head import HeadOutputs, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_peft, read_adapted, with_adapters
-from mase.models.options import check_length, kept_end
+from mase.models.options import check_keep, check_length, kept_end
 from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.outputs import class_scores
 from mase.models.packed import Packed
@@ -98,6 +99,8 @@ class HuggingFace(Reopened):
     ) -> None:
         if tokenizer is None and not isinstance(model, str | os.PathLike):
             raise OptionError(f"{type(model).__name__} has no tokenizer, expected HuggingFace(model, tokenizer)")
+        if keep is not None:
+            check_keep(keep)
         module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
         module = moved(module, device)
         check_fast(fast)
@@ -240,6 +243,7 @@ def _read_base(folder: Path, n_labels: Mapping[str, int]) -> tuple[Any, frozense
 
 
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:
+    model = uncompiled(model)
     if is_peft(model):
         return with_adapters(model), tokenizer
     if not isinstance(model, str | os.PathLike):

@@ -218,8 +218,8 @@ def _marks(entry: Entry) -> frozenset[str]:
 
 
 def _unit(entry: Entry) -> str:
-    """Return a sentence on the unit of the effects of a text; "" if it has none, or is an answer."""
-    if entry.link is None or entry.answer is not None or entry.unsigned:
+    """Return a sentence on the unit of the effects of a text; "" if it has none, no class, or is an answer."""
+    if entry.link is None or entry.answer is not None or entry.unsigned or entry.probability is None:
         return ""
     told = meaning_of_link(entry.link, contrast=entry.against is not None)
     return f"Effects are changes of the explained number, the {told or entry.link}."

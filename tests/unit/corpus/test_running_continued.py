@@ -58,7 +58,7 @@ def test_a_run_is_not_continued_by_a_model_that_reads_texts_in_another_way(tmp_p
     assert mase.open_run(tmp_path / "run").units().equals(made.units())
 
 
-@pytest.mark.parametrize("options", [{"max_length": 3}, {"keep": "end"}, {"mask_id": 2}])
+@pytest.mark.parametrize("options", [{"max_length": 3}, {"keep": "end"}, {"mask_id": 2}, {"special_ids": [3]}])
 def test_a_run_is_not_continued_with_other_options_of_a_torch_module(tmp_path, options):
     module, given = Wrapped(lambda z: z), {"tokenize": whitespace_ids, "unk_id": 1}
     run(tmp_path / "run", TEXTS[:2], model=mase.models.TorchModule(module, **given))

@@ -373,3 +373,14 @@ def test_fields_of_several_responses_are_checked(path, value, match):
     place[last] = value
     with pytest.raises(DataError, match=match):
         from_dict(plain)
+
+
+def test_a_whole_number_that_another_program_wrote_without_its_point_is_read():
+    model = mase.models.Callable(lambda records: [[0.5, 0.5]] * len(records))
+    plain = json.loads(dumps(mase.explain({"note": "good", "age": 3.0}, model, background={"age": 0.0})))
+    (field,) = (one for one in plain["document"] if one["name"] == "age")
+    field["value"] = 3
+    assert from_dict(plain).document[1].value == 3
+    field["value"] = 4
+    with pytest.raises(DataError, match="'value' is 4"):
+        from_dict(plain)

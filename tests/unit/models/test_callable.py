@@ -141,19 +141,6 @@ def test_columns_with_the_names_of_the_labels_are_in_their_order():
     assert model.predict(["one"]).tolist() == [[0.8, 0.2]]
 
 
-def test_columns_with_the_names_of_the_labels_are_in_their_order():
-    orders = iter([["pos", "neg"], ["neg", "pos"], ["a", "b"]])
-    model = Callable(lambda texts: Frame([[0.2, 0.8]] * len(texts), next(orders)), labels=["neg", "pos"])
-    assert model.predict(["one"]).tolist() == [[0.8, 0.2]]
-    assert model.predict(["one"]).tolist() == [[0.2, 0.8]]
-    with pytest.raises(ModelError):
-        model.predict(["one"])
-    orders = iter([["a", "b"], ["b", "a"]])  # the labels are what the user calls them
-    model = Callable(lambda texts: Frame([[0.2, 0.8]] * len(texts), next(orders)), labels=["neg", "pos"])
-    assert model.predict(["one"]).tolist() == [[0.2, 0.8]]
-    assert model.predict(["one"]).tolist() == [[0.8, 0.2]]
-
-
 def test_any_number_of_samples_is_as_good_as_all_subsets_of_a_short_text():
     asked = mase.Explainer(Callable(bag), n_samples=10**12)("a good film")
     assert asked.fit.n_queries < 20

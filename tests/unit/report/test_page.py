@@ -7,12 +7,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from tests.answers import cited
 from tests.attributions import attribution
 from tests.runs import run_of
 from tests.summaries import example, summary, word
 
+from mase.attribution import Prediction
 from mase.errors import InvalidTextError
 from mase.report import page as module
 from mase.report.entries import Flags, entries
@@ -148,6 +150,8 @@ def test_the_unit_of_effects_is_named(tmp_path):
     said = Page(made(tmp_path / "probability", probability)).text
     assert "the explained number, the probability" in said
     assert "doubles" not in said
+    price = attribution(link="value", prediction=Prediction.of_values(["price"], np.array([2.0])))
+    assert "for the class" not in Page(made(tmp_path / "price", [(price, ("pos", "web"))])).text
 
 
 def test_an_answer_stands_with_its_sources_above_the_prompt(tmp_path):

@@ -34,6 +34,7 @@ def test_a_compiled_module_is_the_one_inside():
     found = adapt(torch.compile(module, backend="eager"), tokenizer)
     assert isinstance(found, HuggingFace)
     assert (found.module, found.name) == (module, adapt(module, tokenizer).name)
+    assert HuggingFace(torch.compile(module, backend="eager"), tokenizer).name == found.name
     module = causal_model()
     assert language_model(torch.compile(module, backend="eager"), byte_tokenizer()).module is module
 

@@ -179,20 +179,3 @@ def test_whole_numbers_are_numbers(outputs):
                 model.scores(["a refund"])
         else:
             assert model.scores(["a refund"])[0, -1] == one
-
-
-@pytest.mark.parametrize(("outputs", "one"), [("probabilities", 1), ("logits", 3), ("values", 10**400)])
-def test_whole_numbers_are_numbers(outputs, one):
-    """JSON of some languages writes 1.0 as 1."""
-
-    def answer(body):
-        return [one if "refund" in text else 0.25 for text in body["texts"]]
-
-    with served({"POST /": answer}) as (url, _):
-        labels = None if outputs == "values" else ["no", "yes"]
-        model = JSONService(url, labels, request={"texts": "$inputs"}, outputs=outputs)
-        if one == 10**400:
-            with pytest.raises(ModelError, match="finite"):
-                model.scores(["a refund"])
-        else:
-            assert model.scores(["a refund"])[0, -1] == one
