@@ -127,8 +127,8 @@ def test_results_and_errors_hold_no_credential(server, monkeypatch, tmp_path):
     model = TextEmbeddingsInference(url, token_env="OUR_TOKEN")
     assert model.name == "a model of ***"
     found = Explainer(model, n_samples=16)(TEXT)
-    for suffix in ("json", "html"):
-        found.save(tmp_path / f"found.{suffix}")
+    found.save(tmp_path / "found.json")
+    found.to_html(tmp_path / "found.html")
     written = "".join(path.read_text() for path in tmp_path.iterdir()) + repr(found) + repr(model) + str(vars(model))
     assert TOKEN not in written
     double.faults, double.always = [dropped], True
