@@ -15,7 +15,7 @@ from mase.links import Link
 from mase.measurement import Measurement
 from mase.methods import Method
 from mase.models import adapt
-from mase.models.identity import identity, is_same
+from mase.models.identity import as_recorded, identity, is_same
 from mase.models.protocol import Model
 from mase.options import MoreOptions, merged, names_of, values_of, windows_of
 from mase.progress import Listener, each, tracked
@@ -224,9 +224,9 @@ class Explainer:
                 f"found is of type {type(found).__name__}, expected an attribution; explain the text first"
             )
         out = chosen(units, len(found.units))
-        own = identity(self.model)
+        own = as_recorded(identity(self.model), found.model)
         if not is_same(found.model, own):
-            differs = " and ".join(key for key in own if found.model.get(key) != own[key])
+            differs = " and ".join(key for key in {**own, **found.model} if found.model.get(key) != own.get(key))
             raise OptionError(
                 f"the attribution is of the model {found.model.get('name')!r}, with another {differs} than that of "
                 f"this explainer, expected one of {self.model.name!r} as it is now; explain the text again"

@@ -55,17 +55,10 @@ def check_keep(keep: str) -> None:
 
 
 def kept_end(keep: Side | None, truncation_side: object) -> Side:
-    """Return which end of a longer text a model reads: the given one, or that of its tokenizer's `truncation_side`.
-
-    Raises
-    ------
-    OptionError
-        If it is neither "start" nor "end".
-    """
-    if keep is None:
-        return "end" if truncation_side == "left" else "start"
-    check_keep(keep)
-    return keep
+    """Return which end of a longer text a model reads: the given one, or that of its tokenizer's `truncation_side`."""
+    if keep is not None:
+        return keep
+    return "end" if truncation_side == "left" else "start"
 
 
 def check_outputs(outputs: str, *, multilabel: bool) -> None:
