@@ -4,6 +4,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -22,8 +23,20 @@ __all__ = ["Begun", "Unable", "main"]
 _GRACE = 0.5
 
 
-class Begun(int):
-    """The row of a text that the worker begins to explain."""
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The worker begins to explain a text.
+
+    Attributes
+    ----------
+    row
+        The row of the text.
+    at
+        When, by the monotonic clock, which is the same for all processes of a machine. The driver may read this late.
+    """
+
+    row: int
+    at: float
 
 
 class Unable(tuple[str, str]):
@@ -58,7 +71,7 @@ def _work(name: str, inbox: "SimpleQueue[Any]", answer: Callable[[Any], None]) -
     elif worker is not None:
         answer(Ready(name, worker.description))
         for task in iter(inbox.get, None):
-            answer(Done(task.number, name, worker.explain(task, lambda row: answer(Begun(row)))))
+            answer(Done(task.number, name, worker.explain(task, lambda row: answer(Begun(row, time.monotonic())))))
 
 
 def _opened(recipe: bytes, name: str) -> "Worker | Unable":

@@ -130,7 +130,7 @@ class Process:
                 while True:
                     message = pickle.load(pipe)
                     if isinstance(message, Begun):
-                        self._row, self._begun = int(message), time.monotonic()
+                        self._row, self._begun = message.row, message.at
                         continue
                     if isinstance(message, Done):
                         self._row = None  # here, because the worker may have begun its next task when this is handled

@@ -1,6 +1,7 @@
 """Tests of worker processes: what they compute, what may kill them, and that they end with their driver."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.unit.corpus.runs import TEXTS, explained, files, run
 
 import mase
 from mase.corpus.engines import pool
+from mase.corpus.engines.child import Begun
 from mase.corpus.engines.protocol import Ready, Task
 from mase.corpus.source import Item
 from mase.corpus.worker import Recipe
@@ -60,6 +62,22 @@ def test_each_text_fails_alone(capfd):
     assert found[4].tables["texts"]["message"].to_pylist() == ["the model raised it, without a message"]
     streams = capfd.readouterr()
     assert (streams.out, "Traceback" in streams.err) == ("", False)
+
+
+def test_a_driver_that_reads_late_still_tells_a_timeout(monkeypatch):
+    load = pickle.load
+
+    def late(pipe):
+        message = load(pipe)
+        if isinstance(message, Begun):
+            time.sleep(0.3)
+        return message
+
+    monkeypatch.setattr(pickle, "load", late)
+    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=0.5)
+    events = explained("local", recipe, [Task(0, [Item(0, "0", "this one hangs")])])
+    (found,) = (event for event in events if not isinstance(event, Ready))
+    assert isinstance(found.error, TextTimeoutError)
 
 
 def test_a_run_survives_its_driver(tmp_path, expected):
