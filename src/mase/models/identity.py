@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mase.models.code_reference import code_sha256
+from mase.models.language.protocol import LanguageModel
 from mase.models.optional import PromptedModel, ReadingModel
 from mase.models.protocol import Model
 
-__all__ = ["as_recorded", "has_checksum", "identity", "identity_in_run", "is_same", "unknown_model"]
+__all__ = ["as_recorded", "has_checksum", "identity", "identity_in_run", "is_same", "reads_of", "unknown_model"]
 
 # The checksum of the source file of a model. It says nothing of what the code loads, and earlier releases did not
 # record it in attributions.
@@ -26,7 +27,13 @@ def identity(model: Model) -> dict[str, Any]:
 
 def identity_in_run(model: Model) -> dict[str, Any]:
     """Return the identity of a model with how it reads texts, which takes too long to find out for each text."""
-    return identity(model) | ({"reads": dict(model.reads())} if isinstance(model, ReadingModel) else {})
+    reads = reads_of(model)
+    return identity(model) | ({"reads": reads} if reads else {})
+
+
+def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
+    """Return how a model reads texts, as plain JSON types; empty if it does not say."""
+    return dict(model.reads()) if isinstance(model, ReadingModel) else {}
 
 
 def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class ReadingModel(Protocol):
     """A model whose answers depend on how it reads texts, which its weights do not tell, and which runs record."""
 
     def reads(self) -> Mapping[str, Any]:
-        """Return the settings, as plain JSON types, with a checksum of the tokenizer if it is known."""
+        """Return the settings, as plain JSON types, with a checksum of the tokenizer; empty if nothing is known."""
         ...
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-__all__ = ["tokenizer_checksum"]
+__all__ = ["slow_tokenizer_checksum", "tokenizer_checksum"]
 
 _PROBE = (
     "The film wasn't GOOD; I'd say: 3.5/10, and “très” naïve... <br />\n\t'Straße' of İstanbul's e\u0301lite, re-re-"
@@ -22,5 +22,13 @@ def tokenizer_checksum(tokenizer: Any) -> str:
         for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
     ]
     encoded = tokenizer.encode(_PROBE)
-    found = [sorted(tokenizer.get_vocab().items()), added, encoded.ids, encoded.type_ids, encoded.offsets]
+    return _checksum([sorted(tokenizer.get_vocab().items()), added, encoded.ids, encoded.type_ids, encoded.offsets])
+
+
+def slow_tokenizer_checksum(tokenizer: Any) -> str:
+    """Return the same of a tokenizer of transformers that is written in Python."""
+    return _checksum([sorted(tokenizer.get_vocab().items()), tokenizer(_PROBE, verbose=False)["input_ids"]])
+
+
+def _checksum(found: list[Any]) -> str:
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()

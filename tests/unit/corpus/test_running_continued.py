@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.models.language.causal_models import byte_tokenizer, causal_model
 from tests.unit.models.tiny import family
 
 import mase
@@ -56,6 +57,24 @@ def test_a_run_is_not_continued_by_a_model_that_reads_texts_in_another_way(tmp_p
         run(tmp_path / "run", READ, model=other)
     assert run(tmp_path / "new", READ, model=other).is_complete
     assert mase.open_run(tmp_path / "run").units().equals(made.units())
+
+
+@pytest.mark.parametrize("what", ["tokenizer", "chat_template"])
+@pytest.mark.parametrize("labels", [None, ["red", "good"]])
+def test_a_run_is_not_continued_by_a_language_model_that_reads_prompts_in_another_way(tmp_path, labels, what):
+    module, tokenizer = causal_model(), byte_tokenizer()
+
+    def model():
+        return mase.models.CausalLM(module, tokenizer, labels=labels, name="tiny")
+
+    run(tmp_path / "run", READ, model=model())
+    run(tmp_path / "run", READ, model=model())
+    if what == "tokenizer":
+        tokenizer.add_tokens(["w1 w2"])
+    else:
+        tokenizer.chat_template = "{{ messages[0]['content'] }}"
+    with pytest.raises(DataError, match=rf"setting model\.reads\.{what}_sha256"):
+        run(tmp_path / "run", READ, model=model())
 
 
 @pytest.mark.parametrize("options", [{"max_length": 3}, {"keep": "end"}, {"mask_id": 2}, {"special_ids": [3]}])

@@ -7,7 +7,7 @@ import transformers
 from tests.unit.models.tiny import word_tokenizer
 from tokenizers import AddedToken, normalizers, pre_tokenizers, processors
 
-from mase.models.tokenizer_checksum import tokenizer_checksum
+from mase.models.tokenizer_checksum import slow_tokenizer_checksum, tokenizer_checksum
 
 
 @pytest.fixture
@@ -43,3 +43,16 @@ def test_a_tokenizer_that_reads_texts_in_another_way_has_another_checksum(backen
     before = tokenizer_checksum(backend)
     change(backend)
     assert tokenizer_checksum(backend) != before
+
+
+def test_a_slow_tokenizer_has_a_checksum(tmp_path):
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfilm\nwasn\ngood\n", encoding="utf-8")
+    one, same, other = (
+        transformers.BertJapaneseTokenizer(
+            vocabulary, do_lower_case=lower, word_tokenizer_type="basic", subword_tokenizer_type="character"
+        )
+        for lower in (True, True, False)
+    )
+    assert slow_tokenizer_checksum(one) == slow_tokenizer_checksum(same)
+    assert slow_tokenizer_checksum(one) != slow_tokenizer_checksum(other)

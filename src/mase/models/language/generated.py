@@ -9,6 +9,7 @@ from mase.arrays import Floats
 from mase.document import Document, Input
 from mase.errors import InvalidTextError
 from mase.links import LINKS_WITHOUT_CLASSES
+from mase.models.identity import reads_of
 from mase.models.language.given import ANSWER, AnswerProbe, GivenAnswer, prompt_fields
 from mase.models.language.prompt_probe import having_read, prompt_tokens
 from mase.models.language.protocol import LanguageModel, Prompt
@@ -77,6 +78,10 @@ class Generated(Reopened):
         """The largest number of tokens of an answer, and the template if it is not the default."""
         template = {} if self.template is None else {"template": self.template.prompt}
         return {**template, "max_new_tokens": self.max_new_tokens}
+
+    def reads(self) -> dict[str, Any]:
+        """Return how the language model reads prompts; empty for a server."""
+        return reads_of(self.language_model)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens; those of the answer are fixed.

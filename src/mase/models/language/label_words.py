@@ -12,6 +12,7 @@ from mase.document import TEXT, Document, Input, check_text
 from mase.errors import OptionError
 from mase.links import Output, predictions
 from mase.models.description import Description
+from mase.models.identity import reads_of
 from mase.models.language.description import description_of
 from mase.models.language.prompt_probe import PromptProbe, having_read, prompt_tokens
 from mase.models.language.protocol import (
@@ -91,6 +92,10 @@ class LabelWords(Reopened):
         """The words, with the space before them, and the template if it is not the default."""
         template = {} if self.template is None else {"template": self.template.prompt}
         return {**template, "words": {label: one.text for label, one in zip(self.labels, self.answers, strict=True)}}
+
+    def reads(self) -> dict[str, Any]:
+        """Return how the language model reads prompts; empty for a server."""
+        return reads_of(self.language_model)
 
     @property
     def description(self) -> Description:

@@ -1,5 +1,7 @@
 """From prompts and answers to token ids, by a tokenizer of transformers."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from mase.models.language.spans import grown
 from mase.models.language.template import plain
 from mase.models.pretrained import whole_text
 from mase.models.special_tokens import literal_spans, special_tokens
+from mase.models.tokenizer_checksum import slow_tokenizer_checksum, tokenizer_checksum
 from mase.text import Span
 
 __all__ = ["PromptTokenizer"]
@@ -56,6 +59,17 @@ class PromptTokenizer:
         if not ids:
             raise EmptyTextError(f"the prompt {prompt!r:.60} has no token of {self.owner}, expected at least one")
         return ids
+
+    def reads(self) -> dict[str, Any]:
+        """Return the checksum of the tokenizer, and that of the chat template, None without `chat`."""
+        if getattr(self.backend, "is_fast", False):
+            with self._whole_text():
+                checksum = tokenizer_checksum(self.backend.backend_tokenizer)
+        else:
+            checksum = slow_tokenizer_checksum(self.backend)
+        template = json.dumps(self.backend.chat_template, sort_keys=True).encode() if self.chat else None
+        chat = None if template is None else hashlib.sha256(template).hexdigest()
+        return {"tokenizer_sha256": checksum, "chat_template_sha256": chat}
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer, without special tokens of the tokenizer.

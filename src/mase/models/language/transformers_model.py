@@ -115,6 +115,11 @@ class TransformersLM(Reopened, ABC):
         """Checksum of the parameters and buffers."""
         return self.checksum.value()
 
+    def reads(self) -> dict[str, Any]:
+        """Return the checksums of the tokenizer and of the chat template."""
+        with alone(self.module):
+            return self.tokenizer.reads()
+
     def __getstate__(self) -> Packed:
         rebuilt = ("module", "checksum", "_scorer", "_halves")
         state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}
