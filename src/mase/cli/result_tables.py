@@ -1,8 +1,9 @@
 """What `mase evaluate` shows and writes: for each metric a table of means, the best marked, and a picture."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import isnan
 
@@ -12,8 +13,9 @@ from rich.text import Text
 
 from mase.cli.evaluation_run import EvaluationRun
 from mase.cli.explanation_run import open_console
-from mase.cli.group import tell
+from mase.cli.group import complain, tell
 from mase.cli.output_files import Claim
+from mase.errors import DataError
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Difference, Summary
 from mase.metrics.result_table import ResultColumn, ResultTable, long_table
@@ -44,24 +46,49 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     Raises
     ------
     DataError
-        If a file cannot be written.
+        If a file cannot be written; after everything else is written and printed.
     """
     evaluation = run.evaluation
     batches = _batches(len(evaluation), n_batches)
     line = json.dumps(evaluation.to_dict(batches), ensure_ascii=True, allow_nan=False)
     results = _results(evaluation, batches)
     shown = [*(result.table() for result in results), *_further(evaluation)]
-    if claims.data is not None:
-        claims.data.write(line + "\n", complete=run.is_complete)
-    title = f"Evaluation of {inline(str(evaluation.provenance['model']['name']))}"
-    for claim in claims.tables:
-        claim.write(_written(claim, results, shown, title), complete=run.is_complete)
-    if claims.plot is not None:
-        drawn = dot_plot([panel for result in results for panel in result.panels()])
-        claims.plot.write(picture(drawn, claims.plot.output.path.suffix.lower()), complete=run.is_complete)
+    failed = _write(run, claims, line, results, shown)
     if as_json:
         click.echo(line)
-        return
+    else:
+        _print(evaluation, shown)
+    for error in failed[:-1]:
+        complain(str(error))
+    if failed:
+        raise failed[-1]
+
+
+def _write(
+    run: EvaluationRun, claims: Claims, line: str, results: Sequence[ResultTable], shown: Sequence[Table]
+) -> list[DataError]:
+    """Write all files that can be written, and return the errors of the others: the rest is not to be lost."""
+    title = f"Evaluation of {inline(str(run.evaluation.provenance['model']['name']))}"
+    written: list[tuple[Claim, Callable[[], str | bytes]]] = []
+    if claims.data is not None:
+        written.append((claims.data, lambda: line + "\n"))
+    written += [(claim, partial(_written, claim, results, shown, title)) for claim in claims.tables]
+    if claims.plot is not None:
+        written.append((claims.plot, partial(_drawn, results, claims.plot.output.path.suffix.lower())))
+    failed = []
+    for claim, content in written:
+        try:
+            claim.write(content(), complete=run.is_complete)
+        except DataError as error:
+            failed.append(error)
+    return failed
+
+
+def _drawn(results: Sequence[ResultTable], suffix: str) -> bytes:
+    return picture(dot_plot([panel for result in results for panel in result.panels()]), suffix)
+
+
+def _print(evaluation: Evaluation, shown: Sequence[Table]) -> None:
     console = open_console()
     if not console.is_terminal:
         console.width = _WIDEST

@@ -160,10 +160,12 @@ def test_output_to_a_dash_is_json_on_standard_output(run, table, tmp_path, monke
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_full_disk_is_one_line(run, table):
-    found = run("-i", table(), "-o", "/dev/full")
-    assert (found.exit_code, found.stdout) == (1, "")
-    assert "mase: error: cannot write '/dev/full': No space left on device; choose another path\n" in found.stderr
+def test_a_full_disk_loses_neither_what_is_printed_nor_other_files(run, table, tmp_path):
+    whole = run("-i", table())
+    found = run("-i", table(), "-o", "/dev/full", "--table", tmp_path / "out.csv")
+    assert (found.exit_code, found.stdout.splitlines()[:2]) == (1, whole.stdout.splitlines()[:2])
+    assert found.stderr.count("mase: error: cannot write '/dev/full': No space left on device; choose another") == 1
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("table,")
 
 
 def test_attributions_made_elsewhere(run, table, tmp_path):
