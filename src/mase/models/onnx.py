@@ -7,16 +7,15 @@ from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 import onnxruntime
 
-from mase.arrays import Ints
-from mase.errors import CapabilityError, DataError, MaseError, ModelError, NotPicklableError, OptionError
+from mase.errors import DataError, NotPicklableError, OptionError
 from mase.models import limits
 from mase.models.document import is_file, read_bytes
 from mase.models.onnx_graph import last_operation
+from mase.models.onnx_run import Run
 from mase.models.options import kept_end
 from mase.models.origin import Reduced, reopened
 from mase.models.outputs import Kind
@@ -27,18 +26,10 @@ from mase.text import Side
 
 __all__ = ["OnnxFile", "OnnxModel", "open_session"]
 
-# What the inputs of a session hold, by their usual names. The only input of a session holds ids, whatever its name.
-_INPUTS = {
-    "input_ids": "ids", "ids": "ids", "attention_mask": "mask", "input_mask": "mask", "token_type_ids": "types",
-    "segment_ids": "types", "position_ids": "positions",
-}  # fmt: skip
-_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_OUTPUTS = ("logits", "probabilities", "probs", "scores")
 _FATAL = 4  # the only messages that sessions print; errors are raised
 # How a graph says where the data of a tensor are: the key of an entry of Protocol Buffers, and the length of its value,
 # seven bits per byte. All bytes of the length but the last have the eighth bit.
 _LOCATION = re.compile(rb"\x0a\x08location\x12([\x80-\xff]{0,4}[\x00-\x7f])")
-_MEMORY = ("Failed to allocate memory", "bad_alloc", "bad allocation", "out of memory")
 
 
 class OnnxModel(TokenIds):
@@ -62,8 +53,11 @@ class OnnxModel(TokenIds):
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end"; by default the
         `model_max_length` and the `truncation_side` of a tokenizer of transformers. A session with inputs of a fixed
         length has that limit; shorter texts are padded with `pad_id` and masked.
+    output
+        Name of the output that has the scores `(b, k)`; by default the one with a usual name ("logits",
+        "probabilities", "probs" or "scores"), or else the only one that may have two dimensions.
     outputs, multilabel
-        What the session returns: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
+        What that output holds: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
         of the name "logits" holds logits. With `multilabel` the k columns are separate questions.
     name
         Name for provenance; by default the name of the file, or that of the graph.
@@ -75,7 +69,7 @@ class OnnxModel(TokenIds):
     CapabilityError
         If the inputs of the session are not token ids with masks and types, or the tokenizer gives no spans.
     OptionError
-        If an option has an invalid value.
+        If an option has an invalid value, or several outputs may have the scores and none is named.
     """
 
     def __init__(
@@ -90,6 +84,7 @@ class OnnxModel(TokenIds):
         special_ids: Sequence[int] = (),
         max_length: int | None = None,
         keep: Side | None = None,
+        output: str | None = None,
         outputs: Kind = "auto",
         multilabel: bool = False,
         name: str | None = None,
@@ -106,12 +101,13 @@ class OnnxModel(TokenIds):
             arguments = {"session": path, "tokenizer": tokenizer, "labels": labels, "special_ids": special_ids}
             arguments |= {f"{role}_id": token for role, token in roles.items()}
             arguments |= {"max_length": max_length, "keep": keep, "outputs": outputs, "multilabel": multilabel}
-            self.origin = OnnxFile(OnnxModel, {**arguments, "name": name})
+            self.origin = OnnxFile(OnnxModel, {**arguments, "output": output, "name": name})
         else:
             self.session = session
         own = tokenizing(tokenizer, roles, special_ids)
         name = name or (path.name if path is not None else self.session.get_modelmeta().graph_name) or "onnx"
-        run = _Run.of(self.session, name, own.roles.get("pad", 0))
+        run = Run.of(self.session, name, own.roles.get("pad", 0), output)
+        self._output_name = output
         if outputs == "auto" and run.output == "logits":
             outputs = "logits"
         if max_length is None:
@@ -122,6 +118,10 @@ class OnnxModel(TokenIds):
             keep=kept_end(keep, getattr(tokenizer, "truncation_side", None)), outputs=outputs, multilabel=multilabel,
             last_operation=last_operation(_graph(self.session), run.output),
         )  # fmt: skip
+
+    def reads(self) -> dict[str, Any]:
+        """Return what `TokenIds.reads` does, and the output that was named."""
+        return super().reads() | ({} if self._output_name is None else {"output": self._output_name})
 
     def __getstate__(self) -> Any:
         raise NotPicklableError(
@@ -148,79 +148,6 @@ class OnnxFile:
     def reduced(self, model: Any) -> Reduced:
         """Return the call that opens the model again and compares the checksums."""
         return reopened, (self.load, dict(self.arguments), None, model.sha256)
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A session as a function from ids and token types to the rows of one of its outputs.
-
-    `inputs` has the name, role and data type of each input. `n_rows` and `length` are the shape of the inputs, as far
-    as it is fixed; rows are then filled up with `pad_id`.
-    """
-
-    session: Any
-    name: str
-    inputs: tuple[tuple[str, str, Any], ...]
-    output: str
-    n_rows: int | None
-    length: int | None
-    pad_id: int
-
-    @classmethod
-    def of(cls, session: Any, name: str, pad_id: int) -> Self:
-        """Return the function of a session, checked.
-
-        Raises
-        ------
-        CapabilityError
-            If its inputs are not token ids with masks and types `(b, t)`.
-        """
-        inputs = session.get_inputs()
-        roles = {one.name: "ids" if len(inputs) == 1 else _INPUTS.get(one.name) for one in inputs}
-        shown = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
-        fits = all(roles[one.name] and one.type in _TYPES and len(one.shape) in (0, 2) for one in inputs)
-        if not fits or list(roles.values()).count("ids") != 1:
-            raise CapabilityError(
-                f"{name} has the inputs {shown}, expected input_ids and perhaps attention_mask, token_type_ids and "
-                "position_ids, integers of shape (b, t); wrap the session in mase.models.Callable"
-            )
-        sizes = (*inputs[0].shape, None, None)[:2] if inputs[0].shape else (None, None)
-        n_rows, length = (size if isinstance(size, int) else None for size in sizes)
-        names = [one.name for one in session.get_outputs()]
-        output = next((usual for usual in _OUTPUTS if usual in names), names[0])
-        kinds = tuple((one.name, str(roles[one.name]), _TYPES[one.type]) for one in inputs)
-        return cls(session, name, kinds, output, n_rows, length, pad_id)
-
-    def __call__(self, ids: Ints, types: Ints | None) -> Any:
-        """Return the rows `(b, k)` for ids and types `(b, t)`."""
-        if self.n_rows is None:
-            return self._batch(ids, types)
-        parts = [slice(start, start + self.n_rows) for start in range(0, len(ids), self.n_rows)]
-        return np.concatenate([self._batch(ids[part], None if types is None else types[part]) for part in parts])
-
-    def _batch(self, ids: Ints, types: Ints | None) -> Any:
-        b, t = ids.shape
-        values = {"ids": ids, "mask": np.ones_like(ids), "types": np.zeros_like(ids) if types is None else types}
-        values["positions"] = np.broadcast_to(np.arange(t), ids.shape)
-        missing = ((0, (self.n_rows or b) - b), (0, (self.length or t) - t))
-        fill = {"ids": self.pad_id}
-        feeds = {
-            name: np.pad(values[role], missing, constant_values=fill.get(role, 0)).astype(kind)
-            for name, role, kind in self.inputs
-        }
-        try:
-            (result,) = self.session.run([self.output], feeds)
-        except MaseError:
-            raise
-        except Exception as error:
-            reason = " ".join(str(error).split())
-            if any(message in reason for message in _MEMORY):
-                raise MemoryError(reason) from error
-            raise ModelError(
-                f"{self.name} raised {type(error).__name__} on ids of shape {ids.shape} from {ids.min()} to "
-                f"{ids.max()}: {reason:.300}; if it reads fewer than {t} tokens, pass OnnxModel(..., max_length=...)"
-            ) from error
-        return result[:b]
 
 
 def _graph(session: Any) -> bytes | str | None:

@@ -26,7 +26,7 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from tests.unit.models import onnx_graphs as graphs
 
 from mase.models import OnnxModel
@@ -108,6 +108,31 @@ def test_pairs_have_the_types_of_the_tokenizer(words):
     assert {unit.field for unit in fixed.units} == {"text_pair"}
     with pytest.raises(InvalidTextError, match="fields a, b, c"):
         model.encode({"a": "x", "b": "y", "c": "z"})
+
+
+def test_one_of_several_outputs_has_the_scores():
+    nodes = [helper.make_node("Gather", ["words", "input_ids"], ["vectors"])]
+    nodes += [helper.make_node("ReduceSum", ["vectors", "axis1"], ["one"], keepdims=0)]
+    nodes += [helper.make_node("Neg", ["one"], ["two"])]
+    constants = [numpy_helper.from_array(graphs.WORDS, "words"), numpy_helper.from_array(np.array([1]), "axis1")]
+
+    def opened(shapes, **options):
+        content = graphs.model(nodes, ["input_ids"], shapes, constants)
+        made = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+        return OnnxModel(made, graphs.ids, unk_id=1, outputs="logits", **options)
+
+    vectors, rows = ("batch", "tokens", 4), ("batch", 4)
+    only = opened({"vectors": vectors, "two": rows})
+    both = {"vectors": vectors, "one": rows, "two": rows}
+    one, two = (opened(both, output=name) for name in ("one", "two"))
+    texts = ["a b c", "a"]
+    np.testing.assert_allclose(only.predict(texts), two.predict(texts))
+    np.testing.assert_allclose(np.log(one.predict(texts)).argmax(axis=1), two.predict(texts).argmin(axis=1))
+    assert two.reads() == one.reads() | {"output": "two"}
+    with pytest.raises(OptionError, match=r"vectors tensor\(float\) .* several may be the scores .* output="):
+        opened(both)
+    with pytest.raises(OptionError, match="output is 'three', expected one of small: vectors"):
+        opened(both, output="three")
 
 
 def test_outputs_are_recognised():
