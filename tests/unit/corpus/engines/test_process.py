@@ -17,14 +17,14 @@ from mase.models.portable import dumps
 def test_the_text_of_a_death_is_known_although_the_driver_is_slow():
     """The driver handles the end of the first task after the worker has begun the second one."""
     inbox = SimpleQueue()
-    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=1.0)
+    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=3.0)
     worker = Process("1", dumps(recipe), inbox)
     for row, text in enumerate(("a good film", "this one hangs")):
         worker.give(Task(row, [Item(row, str(row), text)]))
     while inbox.get(timeout=30.0)[1] is not None:
         pass
     worker.done()
-    found = worker.death(timeout=1.0)
+    found = worker.death(timeout=3.0)
     assert (found.task, found.row, type(found.error)) == (1, 1, TextTimeoutError)
 
 
