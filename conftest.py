@@ -20,6 +20,10 @@ except ImportError:  # tests of what needs it are skipped
 
 if torch is not None:
     torch.set_num_threads(1)
+# Tests ask servers of this machine alone, and read what is printed where there is no terminal.
+for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
+    for variable in (name, name.lower()):
+        os.environ.pop(variable, None)
 # No example is too slow: the machine may be busy.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")

@@ -10,7 +10,7 @@ __all__ = ["forked", "held"]
 
 
 def forked(check):
-    """Return whether `check()` is true in a fork of this process, which ends after ten seconds at the latest."""
+    """Return whether `check()` is true in a fork of this process, which ends after two minutes at the latest."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", ".*fork", DeprecationWarning
@@ -19,7 +19,7 @@ def forked(check):
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     try:
-        signal.alarm(10)
+        signal.alarm(120)
         os._exit(int(not check()))
     finally:
         os._exit(2)
@@ -33,12 +33,12 @@ def held(block):
     def hold():
         with block:
             entered.set()
-            leave.wait(30)
+            leave.wait(240)
 
     thread = Thread(target=hold)
     thread.start()
     try:
-        assert entered.wait(30)
+        assert entered.wait(240)
         yield
     finally:
         leave.set()

@@ -67,7 +67,7 @@ def command(*arguments, given="", **environment):
     """Run the command in a process of its own, as a user does."""
     return subprocess.run(
         [sys.executable, "-m", "mase", *map(str, arguments)], input=given, capture_output=True, text=True, check=False,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"} | environment, timeout=120,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"} | environment, timeout=600,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ RECALL = f"{ROOT / 'tests' / 'language_models.py'}:recall"
 TOPICS, MOODS, SLOW, PRICES = (f"{HERE / 'classifiers.py'}:{name}" for name in ("topics", "moods", "slow", "prices"))
 AXE = ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENCE = 600_000  # milliseconds until a page counts as one that hangs, also on a machine that is busy
 MODELS = ("lstm-imdb", f"{HERE / 'classifiers.py'}:refunds", f"{HERE / 'classifiers.py'}:loans")
 
 
@@ -37,10 +38,28 @@ def chromium():
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.sync_api")
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
+        yield Patient(browser)
         browser.close()
+
+
+class Patient:
+    """A browser whose pages may take long."""
+
+    def __init__(self, browser):
+        self._browser = browser
+
+    def new_context(self, **options):
+        context = self._browser.new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    def new_page(self, **options):
+        page = self._browser.new_page(**options)
+        page.set_default_timeout(PATIENCE)
+        return page
 
 
 @pytest.fixture(scope="package")
@@ -68,7 +87,6 @@ class Page:
     def __init__(self, context, root, fragment):
         self.errors, self.root = [], root
         self.tab = context.new_page()
-        self.tab.set_default_timeout(60_000)  # the machine may be busy
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
         self.tab.goto(root + fragment)

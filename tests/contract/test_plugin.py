@@ -118,6 +118,7 @@ def package(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text(f"[{group}]\n{entry} = {name}:ADDED\n")
         (folder / f"{name}.py").write_text(code)
         monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, name, raising=False)  # that of an earlier test
 
     return make
 

@@ -183,7 +183,7 @@ def python(code, *arguments, folder, **settings):
     """Run code in the folder, which Python does not search by itself (-P), as for the script `mase`."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # as users have it
     command = [sys.executable, "-P", "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, **settings)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -320,7 +320,7 @@ def test_streams_that_the_caller_closed(closed, folder):
     options = "-m writing.py:predict -q -o closed.jsonl --n-samples 16"
     line = f'exec "$0" -P -c "$1" explain {options} "{TEXT}" good dull {closed}'
     done = subprocess.run(
-        ["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=120, check=False
+        ["sh", "-c", line, sys.executable, RUN], cwd=folder, capture_output=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     assert [json.loads(row)["document"][0]["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]

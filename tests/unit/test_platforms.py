@@ -133,7 +133,7 @@ def test_what_is_written_to_a_closed_terminal_is_no_error():
         assert os.read(ours, 5) == b"ready"
         os.close(ours)
         process.send_signal(signal.SIGHUP)
-        assert process.communicate(timeout=60)[0] == b"went on\n"
+        assert process.communicate(timeout=600)[0] == b"went on\n"
     assert process.returncode == 0
 
 

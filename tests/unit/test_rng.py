@@ -58,7 +58,7 @@ def test_the_last_of_several_threads_restores_what_the_first_one_found():
 
     with ThreadPoolExecutor(2) as pool:
         for done in (pool.submit(first), pool.submit(second)):
-            done.result(timeout=30)
+            done.result(timeout=240)
     assert states() == before
 
 

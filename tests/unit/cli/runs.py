@@ -41,7 +41,7 @@ def process(*arguments, hang="nowhere", **settings):
 
 def finished(*arguments, **settings):
     with process(*arguments, **settings) as running:
-        _, errors = running.communicate(timeout=120)
+        _, errors = running.communicate(timeout=600)
     return running.returncode, errors
 
 

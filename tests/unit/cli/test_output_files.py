@@ -130,5 +130,5 @@ def test_streams_are_written_whatever_the_policy(cli, tmp_path):
         os.mkfifo(pipe)
         with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
             assert cli("a good film", "-o", "pipe", *policy).exit_code == 0
-            assert json.loads(reader.communicate(timeout=60)[0])["document"][0]["text"] == "a good film"
+            assert json.loads(reader.communicate(timeout=600)[0])["document"][0]["text"] == "a good film"
         pipe.unlink()

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 pytest.importorskip("uvicorn")
 
 from tests.unit.serve.classifiers import LABELS
-from tests.unit.serve.clients import JUDGE, MODELS, explain, last, predict, wait
+from tests.unit.serve.clients import JUDGE, MODELS, explain, predict, told, wait
 
 from mase.cli import main
 
@@ -49,7 +49,7 @@ def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
     process, address = serve("-m", JUDGE, "-m", f"{MODELS}:broken", "--port", "0")
     own, token = address.split("/?token=")
     assert own.startswith("http://127.0.0.1:")
-    with httpx.Client(base_url=own, headers={"Origin": own}, timeout=60) as client:
+    with httpx.Client(base_url=own, headers={"Origin": own}, timeout=600) as client:
         assert client.get(address).status_code == 200
         page = client.get("/")
         assert "workbench" in page.text
@@ -63,7 +63,7 @@ def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
         assert begun.status_code == 202
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     assert process.stdout.read() == ""
     for pid in pids:
         with pytest.raises(ProcessLookupError):
@@ -74,17 +74,18 @@ def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
 def test_requests_under_way_are_told_of_the_end(serve, tmp_path):
     process, address = serve("-m", JUDGE, "--port", "0")
     own = address.split("/?token=")[0]
-    with httpx.Client(base_url=own, headers={"Origin": own}, timeout=60) as client, ThreadPoolExecutor() as threads:
+    with httpx.Client(base_url=own, headers={"Origin": own}, timeout=600) as client, ThreadPoolExecutor() as threads:
         client.get(address)
         wait(client, JUDGE)
-        followed = threads.submit(last, client, explain(client, text="it hangs"))
-        waiting = threads.submit(predict, client)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        event, told = followed.result(60)
-        assert (event, "server was ended" in told["message"]) == ("failed", True)
-        assert "server was ended" in waiting.result(60).json()["error"]["message"]
-    assert process.wait(60) == 0
+        hanging, behind = (f"/api/explanations/{explain(client, text=one)}/events" for one in ("it hangs", "a text"))
+        with client.stream("GET", hanging) as first, client.stream("GET", behind) as second:
+            waiting = threads.submit(predict, client)
+            next(line for line in second.iter_lines() if '"ahead":2' in line)  # the prediction is there, and before it
+            process.send_signal(signal.SIGINT)
+            event, data = told(first.read().decode())[-1]
+        assert (event, "server was ended" in data["message"]) == ("failed", True)
+        assert "server was ended" in waiting.result(600).json()["error"]["message"]
+    assert process.wait(600) == 0
     assert (tmp_path / "errors").read_text() == "mase: ended\n"
 
 
@@ -125,7 +126,7 @@ def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
     result = CliRunner().invoke(main, ["serve", "--host", host, "--port", "0"])
     assert result.exit_code == 0
     assert result.stdout.count("\n") == 1
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not opened and time.monotonic() < until:
         time.sleep(0.01)
     printed, (given,) = result.stdout.strip().split("=", 1), opened

@@ -13,9 +13,11 @@ WORTH = {"good": 0.25, "superb": 0.125, "dull": -0.25}
 def judge(texts):
     """Return class probabilities; a text may say how it is not to be explained."""
     pause = os.environ.get("MASE_TEST_PAUSE")
-    if pause:  # a folder, in which each process leaves its number, and hangs if a file says so
+    if pause:  # a folder, in which each process leaves its number, and says that it hangs at the text that a file names
         (Path(pause) / str(os.getpid())).touch()
-        time.sleep(60 if (Path(pause) / "hang").exists() else 0.02)
+        if any((Path(pause) / "hang").read_text() in text for text in texts):
+            (Path(pause) / "hangs").touch()
+            time.sleep(600)
     for text in texts:
         words = text.split()
         if "exits" in words:

@@ -22,6 +22,13 @@ def run(folder, texts=TEXTS, **options):
     return mase.run(texts, folder, **{"model": judge, "engine": "here", "part_size": 4} | FAST | options)
 
 
+def opened():
+    """Return an explainer of a worker with a timeout, which has imported whatever the first text needs."""
+    explainer = mase.Explainer(judge, n_samples=8)
+    explainer(TEXTS[0])
+    return explainer
+
+
 def files(folder):
     """Return the bytes of all files of tables that runs have in common, by name."""
     found = [path for table in COMPARED for path in sorted((Path(folder) / table).iterdir())]

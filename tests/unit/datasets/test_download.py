@@ -44,7 +44,7 @@ class Server:
     def close(self):
         self.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for the next
         self.socket.close()
-        self.thread.join(5)
+        self.thread.join(60)
 
 
 GOOD = packed(
@@ -57,7 +57,7 @@ def fetched(folder, *answer, md5=None):
     server = Server(*answer)
     small = dataclasses.replace(IMDB, urls=(server.url,), md5=md5, n_train=2, n_test=2, n_labels=2)
     try:
-        with httpx.Client(trust_env=False, timeout=20) as client:
+        with httpx.Client(trust_env=False, timeout=120) as client:
             return build(small, folder, client=client)
     finally:
         server.close()

@@ -3,10 +3,8 @@
 import dataclasses
 import json
 import os
-import stat
 import subprocess
 import sys
-from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -100,7 +98,8 @@ def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, m
     path = tmp_path / "new" / "a.json"
     first, second = attribution(seed=1), attribution(seed=2)
     save(first, path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
 
     def full(stream, file):
         file.write(stream.read(10))  # half a file, then no more
@@ -335,14 +334,19 @@ def test_paths_that_hold_no_results_are_typed_errors(tmp_path, read):
 def test_a_pipe_with_a_writer_is_read(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(CONTENT)
     os.mkfifo(tmp_path / "pipe")
-    late = "import sys, time; out = open(sys.argv[2], 'wb'); time.sleep(0.3); out.write(open(sys.argv[1], 'rb').read())"
-    with subprocess.Popen([sys.executable, "-c", late, tmp_path / "a.jsonl", tmp_path / "pipe"]) as writer:
-        found = None
-        while found is None and writer.poll() is None:
-            with suppress(DataError):  # the writer is not there yet
-                found = load_many(tmp_path / "pipe")
-        writer.kill()
-    assert found == RESULTS
+    late = """
+import sys, time
+with open(sys.argv[2], "wb") as out:
+    print(flush=True)
+    time.sleep(0.3)
+    out.write(open(sys.argv[1], "rb").read())
+"""
+    command = [sys.executable, "-c", late, tmp_path / "a.jsonl", tmp_path / "pipe"]
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)  # the writer waits for none, and may end early
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        writer.stdout.readline()  # it has opened the pipe
+        assert load_many(tmp_path / "pipe") == RESULTS
+    os.close(reader)
 
 
 def test_results_from_before_several_responses_are_read():

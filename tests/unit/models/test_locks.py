@@ -103,7 +103,7 @@ def test_a_black_box_may_ask_itself_and_two_do_not_wait_for_each_other():
 
     model = Callable(doubting, ["no", "yes"])
     assert model.predict(TEXTS).shape == (2, 2)
-    meeting = threading.Barrier(2, timeout=30)
+    meeting = threading.Barrier(2, timeout=240)
 
     def met(texts):
         meeting.wait()

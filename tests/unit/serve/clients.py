@@ -24,7 +24,7 @@ def browser(*models, url=None, **options):
     return TestClient(app, base_url=own, headers={"Origin": own}, cookies={gate.cookie: gate.token})
 
 
-def wait(client, model, state="ready", seconds=60):
+def wait(client, model, state="ready", seconds=600):
     """Wait until a model has a state, and return its description."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -51,7 +51,11 @@ def explain(client, model=JUDGE, text=TEXT, target=None, against=None, **setting
 
 def events(client, name):
     """Return all events of an explanation, until its last one, as pairs of name and data."""
-    content = client.get(f"/api/explanations/{name}/events").text
+    return told(client.get(f"/api/explanations/{name}/events").text)
+
+
+def told(content):
+    """Return the events in what a server sends, as pairs of name and data."""
     blocks = [block.split("\n") for block in content.split("\n\n") if block.startswith("event: ")]
     return [(first.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for first, data in blocks]
 

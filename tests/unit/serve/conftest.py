@@ -11,8 +11,10 @@ from mase.serve import corpora
 @pytest.fixture
 def reader(monkeypatch):
     """The kind of the readers, which may read, unless a test takes that back."""
-    monkeypatch.setattr(Reader, "go", Event(), raising=False)
+    for name in ("begin", "go"):
+        monkeypatch.setattr(Reader, name, Event(), raising=False)
     monkeypatch.setattr(Reader, "sources", [], raising=False)
     monkeypatch.setattr(corpora, "Reading", Reader)
+    Reader.begin.set()
     Reader.go.set()
     return Reader

@@ -15,9 +15,10 @@ POLICY = "default-src 'none'"
 class Reader:
     """Stands for the process that reads a corpus.
 
-    It waits at half of the work until `go` is set. A source with "bad" in its name fails.
+    It waits until `begin` is set, and at half of the work until `go` is. A source with "bad" in its name fails.
     """
 
+    begin: Event
     go: Event
     sources: list[str]
 
@@ -28,6 +29,7 @@ class Reader:
         self.sources.append(source)
 
     def follow(self, tell):
+        self.begin.wait(60)
         tell(0.5)
         while not self.go.wait(0.002):
             if self.is_ended.is_set():

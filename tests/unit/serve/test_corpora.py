@@ -61,11 +61,11 @@ def test_a_run_that_grew_is_read_again_and_the_page_before_stays(reader, run, mo
         versions = [settled(corpus)]
         for number in (1, 2):
             grow(run, number)
-            reader.go.clear()
+            reader.begin.clear()
             former = corpus.look()
             assert former == Preparing(0.0, versions[-1])
             assert (versions[-1].folder / "index.html").is_file()
-            reader.go.set()
+            reader.begin.set()
             versions.append(settled(corpus))
         assert [version.number for version in versions] == [1, 2, 3]
         assert [version.folder.exists() for version in versions] == [False, True, True]
@@ -85,7 +85,8 @@ def test_a_corpus_that_changed_is_read_again(reader, run, monkeypatch, change):
         assert settled(corpus).number == 2
 
 
-def test_a_run_that_grows_faster_than_it_is_read_is_shown(reader, run):
+def test_a_run_that_grows_faster_than_it_is_read_is_shown(reader, run, monkeypatch):
+    monkeypatch.setattr(module, "FRESH", 3600.0)
     with opened(run) as (corpus,):
         first = settled(corpus)
         grow(run, 1)

@@ -1,6 +1,7 @@
 """Tests of `mase.serve.explanations`: an explanation ends some time after the last of its followers has left."""
 
 import asyncio
+from selectors import DefaultSelector
 
 import pytest
 
@@ -12,6 +13,24 @@ from mase.serve.limits import Limits
 from mase.serve.messages import Explain, Settings
 
 ALONE = 0.2
+
+
+class Clock(DefaultSelector):
+    """A selector that takes no time, by whose clock all waiting is as long as it should be."""
+
+    now = 0.0
+
+    def select(self, timeout=None):
+        self.now += max(timeout or 0.0, 0.0)
+        return super().select(0)
+
+
+def punctual():
+    """Return a loop of events of which no timer is late, however busy the machine is."""
+    clock = Clock()
+    loop = asyncio.SelectorEventLoop(clock)
+    loop.time = lambda: clock.now
+    return loop
 
 
 class Endless:
@@ -43,7 +62,8 @@ def followed(test):
 
         return await asyncio.wait_for(test(found, follow), 10)
 
-    return asyncio.run(run())
+    with asyncio.Runner(loop_factory=punctual) as runner:
+        return runner.run(run())
 
 
 async def leave(task):

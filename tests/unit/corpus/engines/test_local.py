@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, explained, files, run
+from tests.unit.corpus.runs import TEXTS, explained, files, opened, run
 
 import mase
 from mase.corpus.engines import pool
@@ -33,7 +33,7 @@ run({folder!r}, engine="local", jobs=1, model={model!r})
 CODE = "tests.unit.corpus.classifiers:judge"
 
 
-def wait_for(condition, seconds=30.0):
+def wait_for(condition, seconds=240.0):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not happen"
@@ -51,7 +51,7 @@ def is_running(pid):
 def test_each_text_fails_alone(capfd):
     texts = {0: "this one exits", 1: "a good film", 2: "this one hangs", 3: "this one raises", 4: "one interrupts"}
     tasks = [Task(row, [Item(row, str(row), text)]) for row, text in texts.items()]
-    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=3.0)
+    recipe = Recipe(opened, timeout=3.0)
     found = {event.task: event for event in explained("local", recipe, tasks) if not isinstance(event, Ready)}
     assert (found[0].row, found[2].row) == (0, 2)
     assert "exit code 3" in str(found[0].error)
@@ -84,17 +84,16 @@ def test_a_run_survives_its_driver(tmp_path, expected):
     pids, folder = tmp_path / "pids", tmp_path / "run"
     pids.mkdir()
     environment = os.environ | {"MASE_TEST_PAUSE": str(pids), "PYTHONPATH": os.pathsep.join(sys.path)}
-    for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9)):
+    for number, code, text in ((signal.SIGTERM, 143, "number 6"), (signal.SIGKILL, -9, "number 14")):
+        (pids / "hang").write_text(text)
         n_before = len(list(folder.glob("texts/part*")))
         script = SCRIPT.format(folder=str(folder), model=CODE)
         driver = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=environment)
-        wait_for(lambda n=n_before: len(list(folder.glob("texts/part*"))) > n)
-        (pids / "hang").touch()
-        time.sleep(0.1)
+        wait_for(lambda n=n_before: (pids / "hangs").exists() and len(list(folder.glob("texts/part*"))) > n)
         driver.send_signal(number)
-        assert driver.wait(60) == code
-        (pids / "hang").unlink()
-        workers = [int(path.name) for path in pids.iterdir()]
+        assert driver.wait(240) == code
+        (pids / "hangs").unlink()
+        workers = [int(path.name) for path in pids.iterdir() if path.name != "hang"]
         assert workers
         assert driver.pid not in workers
         wait_for(lambda pids=workers: not any(map(is_running, pids)))

@@ -1,11 +1,9 @@
 """Tests of `mase.corpus.engines.process`."""
 
-from functools import partial
 from queue import SimpleQueue
 
-from tests.unit.corpus.classifiers import judge
+from tests.unit.corpus.runs import opened
 
-import mase
 from mase.corpus.engines.process import Process
 from mase.corpus.engines.protocol import Task
 from mase.corpus.source import Item
@@ -17,11 +15,11 @@ from mase.models.portable import dumps
 def test_the_text_of_a_death_is_known_although_the_driver_is_slow():
     """The driver handles the end of the first task after the worker has begun the second one."""
     inbox = SimpleQueue()
-    recipe = Recipe(partial(mase.Explainer, judge, n_samples=8), timeout=3.0)
+    recipe = Recipe(opened, timeout=3.0)
     worker = Process("1", dumps(recipe), inbox)
     for row, text in enumerate(("a good film", "this one hangs")):
         worker.give(Task(row, [Item(row, str(row), text)]))
-    while inbox.get(timeout=30.0)[1] is not None:
+    while inbox.get(timeout=240.0)[1] is not None:
         pass
     worker.done()
     found = worker.death(timeout=3.0)
@@ -35,7 +33,7 @@ def hashed():
 def test_strings_have_the_same_hashes_in_all_workers():
     inboxes = [SimpleQueue(), SimpleQueue()]
     workers = [Process("1", dumps(Recipe(hashed)), inbox) for inbox in inboxes]
-    first, second = (inbox.get(timeout=30.0)[1] for inbox in inboxes)
+    first, second = (inbox.get(timeout=240.0)[1] for inbox in inboxes)
     for worker in workers:
         worker.end(1.0)
     assert first == second

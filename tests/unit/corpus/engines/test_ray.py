@@ -71,7 +71,8 @@ def outcome(found):
     return done | {event.task: (event.row, repr(event.error)) for event in found if isinstance(event, Died)}
 
 
-def test_a_cluster_that_does_not_answer_is_reported(recipe):
+def test_a_cluster_that_does_not_answer_is_reported(recipe, monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)  # that of the other tests may be connected
     with pytest.raises(OptionError, match=r"127\.0\.0\.1:9"):
         ENGINES["ray"](Resources(2, address="127.0.0.1:9")).start(recipe)
 

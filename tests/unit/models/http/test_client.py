@@ -3,6 +3,7 @@
 import gzip
 import html
 import json
+import socket
 import threading
 import time
 from urllib.parse import quote, quote_plus, unquote_plus
@@ -54,7 +55,7 @@ def test_retry_after_holds_for_all_requests(server):
     model = service(url, concurrency=1)
     start = time.monotonic()
     assert right(model)
-    assert 1 <= time.monotonic() - start < 30
+    assert 1 <= time.monotonic() - start < 200
     double.faults = [status(429, {"Retry-After": "3600"})]
     with pytest.raises(ServiceError, match="3,600 seconds, which is too long"):
         model.predict(TEXTS[:1])
@@ -152,7 +153,7 @@ def test_a_slow_server(server):
 def test_requests_side_by_side_on_kept_connections(server):
     url, double = server
     answer = double.routes["POST /classify"]
-    together = threading.Barrier(3, timeout=10)
+    together = threading.Barrier(3, timeout=60)
 
     def waiting(body):
         together.wait()
@@ -178,7 +179,7 @@ def test_one_failure_ends_the_others(server):
     start = time.monotonic()
     with pytest.raises(ServiceError, match="answered 400"):
         service(url).predict(TEXTS[:8])
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 200
 
 
 def test_a_redirect_on_the_same_server(server):
@@ -196,10 +197,10 @@ def test_a_redirect_on_the_same_server(server):
 
 
 def test_nobody_listens():
-    with served({}) as (url, _):
-        pass
-    with pytest.raises(ServiceError, match="cannot be reached"):
-        service(url, retries=0).predict(["a text"])
+    with socket.socket() as nobody:  # keeps the port from others
+        nobody.bind(("127.0.0.1", 0))
+        with pytest.raises(ServiceError, match="cannot be reached"):
+            service(f"http://127.0.0.1:{nobody.getsockname()[1]}", retries=0).predict(["a text"])
 
 
 def echo(handler):

@@ -165,7 +165,7 @@ def test_a_server_that_is_not_there():
 def test_what_passes_is_asked_again_and_what_does_not_ends_it():
     of = engine()
     with served(vllm(of)) as (url, double):
-        server = CompletionServer(url, tokenizer=of.tokenizer, batch_size=1, retries=3, timeout=1)
+        server = CompletionServer(url, tokenizer=of.tokenizer, batch_size=1, retries=3)
         answer = server.continuation(" Paris")
         truths = [truth(of, of.ids(text), answer.ids) for text in TEXTS]
         double.faults += [status(429, {"Retry-After": "0"}), dropped, status(503)]
