@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from complement import table as compared
+from scipy.special import stdtrit
 
 import mase
 from mase.arrays import Floats
@@ -135,7 +136,7 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         own = [one for one in texts if one["method"] == method]
         told = [f"{np.mean([one[key] for one in own]):.3f}" for key in ("top", "shown", "rest")]
         wide = [f"{np.mean([one[key] for one in own]):.2f}" for key in ("width_top", "width_rest")]
-        half = Z * np.std([one["top"] for one in own], ddof=1) / len(own) ** 0.5
+        half = stdtrit(len(own) - 1, 0.975) * np.std([one["top"] for one in own], ddof=1) / len(own) ** 0.5
         top, worst = f"{told[0]} ± {half:.3f}", f"{min(one['top'] for one in own):.2f}"
         cost, seeds = f"{np.mean([one['n_queries'] for one in own]):.0f}", str(min(one["seeds"] for one in own))
         yield f"| {' | '.join([f'`{method}`', str(len(own)), seeds, cost, top, worst, *told[1:], *wide])} |"
@@ -147,11 +148,11 @@ INTRODUCTION = f"""\
 
 Validation texts of at least {FEWEST_WORDS} words, explained with many seeds and as many samples as `n_samples="auto"`
 gives. Each figure is the share of the intervals, of {Z} standard errors, that contain the long-run value of the score:
-its mean over the other seeds, whose own error is counted. *Highest* are the {TOP} highest words of the long run (± is
-a 95 % interval over texts), *worst text* is the lowest share of a text, *shown* are the {TOP} words that each
-explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the standard
-errors over the standard deviation of the scores across seeds. *Kept* is the second effect of the words, from the same
-explanations ([what it is](../../docs/reading.md#the-numbers)). *Seeds* are those that every text has at least.
+its mean over the other seeds, whose own error is counted. *Highest* are the {TOP} highest words of the long run (± is a
+95 % interval over texts, by Student's t), *worst text* is the lowest share of a text, *shown* are the {TOP} words that
+each explanation shows as the highest, and *others* are all but the highest. *Error* is the root mean square of the
+standard errors over the standard deviation of the scores across seeds. *Kept* is the second effect of the words, from
+the same explanations ([what it is](../../docs/reading.md#the-numbers)). *Seeds* are those that every text has at least.
 `experiments/coverage.py` made this page; its first lines say how to repeat it. The first {SKIPPED} texts of each target
 are left out, because the errors were chosen on some of those, or had been seen to fail there.
 """

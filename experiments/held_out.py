@@ -135,9 +135,8 @@ def fresh(design: Design, fitted: Sample, rng: np.random.Generator, distribution
     """Yield the fitted rows of each intercept, and as many fresh ones."""
     groups = None if fitted.laws is None else fitted.laws.groups
     if isinstance(design, Recorded):
-        assert groups is None
-        for sample in design.again(rng, distribution):
-            yield np.ones(len(fitted.coordinates), dtype=bool), sample
+        for number, sample in enumerate(design.again(rng, distribution)):
+            yield np.ones(len(fitted.coordinates), dtype=bool) if groups is None else groups == number, sample
     elif groups is not None and fitted.laws is not None:
         for law, rates in enumerate(fitted.laws.rates):
             kept = (rng.random((np.count_nonzero(groups == law), len(rates))) < rates).astype(np.float64)

@@ -24,7 +24,8 @@ from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase.regression.designed import Regression
 from mase.regression.estimate import Estimate
-from mase.regression.problem import Estimator, Problem
+from mase.regression.estimator import Estimator
+from mase.regression.problem import Problem
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import PAPER
 
