@@ -112,13 +112,13 @@ SCRIPTS = ("benchmarks", "examples", "experiments", "tools")
 LONGEST_MODULE = 300
 LONGEST_TEST_FILE = 400
 # The tests of a room of the first folder are in the room of the second that has the same path.
-MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"))
+MIRRORS = (("src/mase", "tests/unit"), ("paper/src/mase_paper", "paper/tests"), ("experiments", "tests/experiments"))
 # Test files beside those of the top-level modules, named for what they test of the whole: documents, tools, behaviour.
 BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
         "architecture", "benchmarks", "benchmarks_inputs", "docs", "lines", "long_texts", "lowest", "notebooks",
-        "packages", "peers", "plain_install", "propositions", "readme", "theory",
+        "packages", "peers", "plain_install", "propositions", "readme", "scripts", "theory",
     )
 )  # fmt: skip
 

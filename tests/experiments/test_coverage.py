@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from paper.tests.repository import ROOT, needs_repository, script
 from scipy import stats
+from tests.experiments.scripts import FOLDER, needs_repository, script
 
 
 @needs_repository
 def test_the_interval_of_few_texts_is_that_of_student(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    monkeypatch.syspath_prepend(str(FOLDER))
     shares = np.linspace(0.87, 0.97, 10)
     rest = dict.fromkeys(("shown", "rest", "width_top", "width_rest", "n_queries", "seeds"), 1)
     texts = [{"method": "mase", "top": share} | rest for share in shares]

@@ -1,7 +1,7 @@
 """Tests of the script `experiments/held_out.py`."""
 
 import pytest
-from paper.tests.repository import needs_repository, script
+from tests.experiments.scripts import needs_repository, script
 
 from mase.models import load
 
