@@ -9,8 +9,7 @@ Without a target, the page `experiments/sensitivity/sensitivity.md` is written:
 
     python experiments/sensitivity.py DATA_DIR
 
-The records do not say which default of `mase` they are of. Remove them before another one is measured, and change the
-last sentence of INTRODUCTION.
+The records do not say which default of `mase` they are of. Remove them before another one is measured.
 """
 
 import argparse
@@ -98,8 +97,7 @@ Test texts that the LSTMs classify correctly, with as many samples as `n_samples
 deletion. Below each figure: by how much `mase` is better on the same texts, with a paired 95 % interval (a bootstrap
 over texts). A max-sensitivity or a NAOPC that does not exist is left out: that of scores that are all 0, or of a
 prediction that no order changes. `random` does not look at the text, so that nothing can change it.
-`experiments/sensitivity.py` made this page; its first lines say how to repeat it. `mase` and `mase-rationale` are those
-of 24 November 2026, before [the many ways to the laws](../../docs/decisions/2026-11-24-many-ways-to-the-laws.md).
+`experiments/sensitivity.py` made this page; its first lines say how to repeat it.
 """
 
 
