@@ -22,12 +22,12 @@ brackets: 95 % intervals, a bootstrap over the texts; those of differences are p
 other trainings would differ.
 
 What this run shows: two runs of either method agree less for the quarter than for the larger models. From the bundled
-size to twice that, two runs of the rival agree more on the ranks, and those of `mase` not detectably; the highest words
-of both sizes are equally stable within the noise. `mase` is more stable than the rival at every size, and its Delta
-Accuracy is higher. Two trainings of one size agree less than two runs for one training: models of
-equal size differ in what they read. Twice the bundled size adds nothing detectable to that. The quarter differs more,
-from the others and between its own trainings. It is also the least accurate, and size and accuracy cannot be told apart
-here. Over the epochs, the scores settle about as the validation accuracy does.
+size to twice that, two runs of the rival agree more on the ranks; of `mase` no difference can be detected. The highest
+words of both sizes are equally stable within the noise. `mase` is more stable than the rival at every size, and its
+Delta Accuracy is higher. Two trainings of one size agree less than two runs for one training: models of equal size
+differ in what they read. Twice the bundled size adds nothing detectable to that. The quarter differs more, from the
+others and between its own trainings. It is also the least accurate, and size and accuracy cannot be told apart here.
+Over the epochs, the scores settle about as the validation accuracy does.
 
 ## The models
 

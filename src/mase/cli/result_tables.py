@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import isnan
+from pathlib import Path
 
 import click
 from rich.table import Table as Grid
@@ -43,10 +44,7 @@ class Claims:
 def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -> None:
     """Write the evaluation, its tables and its picture to the claimed files, and print it as JSON or as tables.
 
-    Raises
-    ------
-    DataError
-        If a file cannot be written; after everything else is written and printed.
+    A file that cannot be written is told on standard error, and the exit code is 1; the rest is written and printed.
     """
     evaluation = run.evaluation
     batches = _batches(len(evaluation), n_batches)
@@ -54,14 +52,14 @@ def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -
     results = _results(evaluation, batches)
     shown = [*(result.table() for result in results), *_further(evaluation)]
     failed = _write(run, claims, line, results, shown)
+    for error in failed:
+        complain(str(error))
     if as_json:
         click.echo(line)
     else:
         _print(evaluation, shown)
-    for error in failed[:-1]:
-        complain(str(error))
     if failed:
-        raise failed[-1]
+        click.get_current_context().exit(1)
 
 
 def _write(
@@ -74,14 +72,21 @@ def _write(
         written.append((claims.data, lambda: line + "\n"))
     written += [(claim, partial(_written, claim, results, shown, title)) for claim in claims.tables]
     if claims.plot is not None:
-        written.append((claims.plot, partial(_drawn, results, claims.plot.output.path.suffix.lower())))
+        written.append((claims.plot, partial(_drawn, results, _suffix(claims.plot))))
     failed = []
     for claim, content in written:
         try:
             claim.write(content(), complete=run.is_complete)
+        except BrokenPipeError as error:  # the reader of a pipe has left
+            failed.append(DataError(f"cannot write {claim.output.name!r}: {error.strerror}; choose another path"))
         except DataError as error:
             failed.append(error)
     return failed
+
+
+def _suffix(claim: Claim) -> str:
+    """Return the suffix of the name that was given; the file that a link names may have another one."""
+    return Path(claim.output.name).suffix.lower()
 
 
 def _drawn(results: Sequence[ResultTable], suffix: str) -> bytes:
@@ -101,7 +106,7 @@ def _print(evaluation: Evaluation, shown: Sequence[Table]) -> None:
 
 def _written(claim: Claim, results: Sequence[ResultTable], shown: Sequence[Table], title: str) -> str:
     """Return the tables in the format of the file: one table of numbers for CSV, else one after the other."""
-    convert = FORMATS[claim.output.path.suffix.lower()]
+    convert = FORMATS[_suffix(claim)]
     if convert is not Table.csv:
         written = "\n".join(map(convert, shown))
         return html_page(title, written) if convert is Table.html else written

@@ -25,7 +25,10 @@ from mase.units.function import Function
 if TYPE_CHECKING:
     from mase.explainer import Explainer
 
-__all__ = ["Description", "Recipe", "Worker"]
+__all__ = ["ENDED_BY_TIMEOUT", "Description", "Recipe", "Worker"]
+
+# The exit code with which a process ends itself at the timeout.
+ENDED_BY_TIMEOUT = 1
 
 _LONGEST_TIMEOUT = 1e9  # seconds; the system refuses much longer ones
 

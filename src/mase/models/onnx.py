@@ -15,7 +15,7 @@ from mase.errors import DataError, NotPicklableError, OptionError
 from mase.models import limits
 from mase.models.document import is_file, read_bytes
 from mase.models.onnx_graph import last_operation
-from mase.models.onnx_run import Run
+from mase.models.onnx_run import Run, usual_output
 from mase.models.options import kept_end
 from mase.models.origin import Reduced, reopened
 from mase.models.outputs import Kind
@@ -55,7 +55,7 @@ class OnnxModel(TokenIds):
         length has that limit; shorter texts are padded with `pad_id` and masked.
     output
         Name of the output that has the scores `(b, k)`; by default the one with a usual name ("logits",
-        "probabilities", "probs" or "scores"), or else the only one that may have two dimensions.
+        "probabilities", "probs" or "scores"), or else the only one of floats with at most two dimensions.
     outputs, multilabel
         What that output holds: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
         of the name "logits" holds logits. With `multilabel` the k columns are separate questions.
@@ -107,7 +107,7 @@ class OnnxModel(TokenIds):
         own = tokenizing(tokenizer, roles, special_ids)
         name = name or (path.name if path is not None else self.session.get_modelmeta().graph_name) or "onnx"
         run = Run.of(self.session, name, own.roles.get("pad", 0), output)
-        self._output_name = output
+        self._output = run.output
         if outputs == "auto" and run.output == "logits":
             outputs = "logits"
         if max_length is None:
@@ -120,8 +120,9 @@ class OnnxModel(TokenIds):
         )  # fmt: skip
 
     def reads(self) -> dict[str, Any]:
-        """Return what `TokenIds.reads` does, and the output that was named."""
-        return super().reads() | ({} if self._output_name is None else {"output": self._output_name})
+        """Return what `TokenIds.reads` does, and the output where it is neither the usual nor the first one."""
+        is_usual = self._output == usual_output(self.session.get_outputs())
+        return super().reads() | ({} if is_usual else {"output": self._output})
 
     def __getstate__(self) -> Any:
         raise NotPicklableError(

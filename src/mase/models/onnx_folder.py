@@ -44,7 +44,8 @@ def read(path: str | os.PathLike[str], *, device: str | None = None) -> OnnxMode
     DataError
         If a file is missing, cannot be read, or is beyond the limits.
     OptionError
-        If another device is asked for, or the only column of a graph may not be the score of a class.
+        If another device is asked for, the only column of a graph may not be the score of a class, or several outputs
+        may have the scores.
     """
     if device not in (None, "cpu"):
         raise OptionError(

@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Ints
 from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 
-__all__ = ["Run"]
+__all__ = ["Run", "usual_output"]
 
 # What the inputs of a session hold, by their usual names. The only input of a session holds ids, whatever its name.
 _INPUTS = {
@@ -17,6 +17,7 @@ _INPUTS = {
     "segment_ids": "types", "position_ids": "positions",
 }  # fmt: skip
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 _OUTPUTS = ("logits", "probabilities", "probs", "scores")
 _MEMORY = ("Failed to allocate memory", "bad_alloc", "bad allocation", "out of memory")
 
@@ -97,17 +98,25 @@ class Run:
 
 def _output(outputs: Sequence[Any], owner: str, wanted: str | None) -> str:
     """Return the name of the output with the scores."""
-    names = [one.name for one in outputs]
     shown = ", ".join(f"{one.name} {one.type} {one.shape}" for one in outputs)
-    if wanted is not None and wanted not in names:
-        raise OptionError(f"output is {wanted!r}, expected one of {owner}: {shown}")
-    # A shape that is not known is empty.
-    fits = [one.name for one in outputs if len(one.shape) in (0, 2)]
-    usual = [name for name in _OUTPUTS if name in names]
-    chosen = [wanted] if wanted is not None else usual or fits or names
-    if len(chosen) > 1 and not usual:
+    if wanted is not None:
+        if wanted not in [one.name for one in outputs if one.type in _FLOATS]:
+            raise OptionError(f"output is {wanted!r}, expected an output of {owner} with floats, of: {shown}")
+        return wanted
+    # One column may have no axis of its own, and a shape that is not known is empty.
+    fits = [str(one.name) for one in outputs if one.type in _FLOATS and len(one.shape) <= 2]
+    usual = usual_output(outputs)
+    if usual in _OUTPUTS or not fits:
+        return usual
+    if len(fits) > 1:
         raise OptionError(
             f"{owner} has the outputs {shown}, of which several may be the scores (b, k), expected one; pass "
-            "OnnxModel(..., output=...) with its name"
+            "OnnxModel(..., output=...) with its name, or to a command the name of a Python file with such a model"
         )
-    return chosen[0]
+    return fits[0]
+
+
+def usual_output(outputs: Sequence[Any]) -> str:
+    """Return the output with a usual name, or else the first one."""
+    names = [str(one.name) for one in outputs]
+    return next((usual for usual in _OUTPUTS if usual in names), names[0])

@@ -26,8 +26,10 @@ def tokenizer_checksum(tokenizer: Any) -> str:
 
 
 def slow_tokenizer_checksum(tokenizer: Any) -> str:
-    """Return the same of a tokenizer of transformers that is written in Python."""
-    return _checksum([sorted(tokenizer.get_vocab().items()), tokenizer(_PROBE, verbose=False)["input_ids"]])
+    """Return the SHA-256 of the vocabulary of a tokenizer in Python, if it gives one, and of the ids of that text."""
+    vocabulary = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
+    tokens = sorted((repr(token), number) for token, number in vocabulary.items())
+    return _checksum([tokens, tokenizer(_PROBE, verbose=False)["input_ids"]])
 
 
 def _checksum(found: list[Any]) -> str:

@@ -163,9 +163,23 @@ def test_output_to_a_dash_is_json_on_standard_output(run, table, tmp_path, monke
 def test_a_full_disk_loses_neither_what_is_printed_nor_other_files(run, table, tmp_path):
     whole = run("-i", table())
     found = run("-i", table(), "-o", "/dev/full", "--table", tmp_path / "out.csv")
-    assert (found.exit_code, found.stdout.splitlines()[:2]) == (1, whole.stdout.splitlines()[:2])
+    tables = [[line for line in one.stdout.splitlines() if line.startswith("mase-mask")] for one in (whole, found)]
+    assert (found.exit_code, tables[1][0]) == (1, tables[0][0])
     assert found.stderr.count("mase: error: cannot write '/dev/full': No space left on device; choose another") == 1
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("table,")
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    both = run("-i", table(), "-o", "/dev/full", "--table", tmp_path / "full.csv", "--json")
+    assert (both.exit_code, json.loads(both.stdout)["schema"]) == (1, "mase.evaluation/1")
+    assert all(f"cannot write '{name}'" in both.stderr for name in ("/dev/full", tmp_path / "full.csv"))
+
+
+def test_a_link_decides_the_format_of_its_file(run, table, tmp_path):
+    for name, link in (("table", "out.csv"), ("picture.bin", "out.svg")):
+        (tmp_path / link).symlink_to(tmp_path / name)
+    found = run("-i", table(), "--table", tmp_path / "out.csv", "--plot", tmp_path / "out.svg")
+    assert found.exit_code == 0
+    assert (tmp_path / "table").read_text(encoding="utf-8").startswith("table,")
+    assert b"<svg" in (tmp_path / "picture.bin").read_bytes()
 
 
 def test_attributions_made_elsewhere(run, table, tmp_path):

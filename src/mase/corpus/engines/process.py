@@ -12,6 +12,7 @@ from typing import Any
 
 from mase.corpus.engines.child import Begun
 from mase.corpus.engines.protocol import Died, Done, Task
+from mase.corpus.worker import ENDED_BY_TIMEOUT
 from mase.errors import TextTimeoutError, WorkerError
 from mase.models.runtime import ONE_THREAD
 from mase.processes import command, ending
@@ -90,7 +91,9 @@ class Process:
         error = WorkerError(f"{self.reason()} while it explained the text")
         # The last text that was begun may still be one of the task before.
         row = self._row if any(item.row == self._row for item in self.tasks[0].items) else None
-        if timeout is not None and row is not None and seconds >= timeout:
+        # The driver may notice the end of any process late.
+        is_over = timeout is not None and seconds >= timeout and self._popen.returncode == ENDED_BY_TIMEOUT
+        if is_over and row is not None:
             error = TextTimeoutError(f"explaining the text took longer than the timeout of {timeout:g} s")
         return Died(self.tasks[0].number, self.name, error, row)
 

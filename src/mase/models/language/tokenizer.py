@@ -61,7 +61,7 @@ class PromptTokenizer:
         return ids
 
     def reads(self) -> dict[str, Any]:
-        """Return the checksum of the tokenizer, and that of the chat template, None without `chat`."""
+        """Return checksums of the tokenizer and, with `chat`, of the chat template, and what begins a target."""
         if getattr(self.backend, "is_fast", False):
             with self._whole_text():
                 checksum = tokenizer_checksum(self.backend.backend_tokenizer)
@@ -69,7 +69,8 @@ class PromptTokenizer:
             checksum = slow_tokenizer_checksum(self.backend)
         template = json.dumps(self.backend.chat_template, sort_keys=True).encode() if self.chat else None
         chat = None if template is None else hashlib.sha256(template).hexdigest()
-        return {"tokenizer_sha256": checksum, "chat_template_sha256": chat}
+        targets = {"before_target": list(self.before_target())} if self.targets else {}
+        return {"tokenizer_sha256": checksum, "chat_template_sha256": chat, **targets}
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer, without special tokens of the tokenizer.

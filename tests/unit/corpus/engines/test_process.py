@@ -26,6 +26,15 @@ def test_the_text_of_a_death_is_known_although_the_driver_is_slow():
     assert (found.task, found.row, type(found.error)) == (1, 1, TextTimeoutError)
 
 
+def test_a_worker_that_ended_itself_is_no_timeout_however_late_the_driver_is():
+    inbox = SimpleQueue()
+    worker = Process("1", dumps(Recipe(opened, timeout=30.0)), inbox)
+    worker.give(Task(0, [Item(0, "0", "this one exits")]))
+    while inbox.get(timeout=240.0)[1] is not None:
+        pass
+    assert "exit code 3" in str(worker.death(timeout=1e-9).error)
+
+
 def hashed():
     raise ModelError(f"{hash('a word')}")
 
