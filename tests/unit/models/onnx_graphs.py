@@ -53,15 +53,20 @@ def graph(
     )
 
 
-def model(nodes, inputs, output, constants=(), shape=("batch", "tokens"), kind=TensorProto.INT64, domains=()):
-    """Return the bytes of a model of nodes, with one output or several, each with its shape."""
+def model(
+    nodes, inputs, output, constants=(), shape=("batch", "tokens"), kind=TensorProto.INT64, domains=(), integers=()
+):
+    """Return the bytes of a model of nodes, with one output or several, each with its shape; some have integers."""
     outputs = {output: None} if isinstance(output, str) else output
     used = {name for node in nodes for name in node.input}
     body = helper.make_graph(
         nodes,
         "small",
         [helper.make_tensor_value_info(name, kind, list(shape)) for name in inputs],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64 if name in integers else TensorProto.FLOAT, shape)
+            for name, shape in outputs.items()
+        ],
         [constant for constant in constants if constant.name in used],
     )
     opsets = [helper.make_opsetid("", 18), *(helper.make_opsetid(domain, 1) for domain in domains)]

@@ -113,11 +113,12 @@ def test_pairs_have_the_types_of_the_tokenizer(words):
 def test_one_of_several_outputs_has_the_scores():
     nodes = [helper.make_node("Gather", ["words", "input_ids"], ["vectors"])]
     nodes += [helper.make_node("ReduceSum", ["vectors", "axis1"], ["one"], keepdims=0)]
-    nodes += [helper.make_node("Neg", ["one"], ["two"])]
+    nodes += [helper.make_node("Neg", ["one"], ["two"]), helper.make_node("Identity", ["input_ids"], ["echo"])]
+    nodes += [helper.make_node("ReduceSum", ["one", "axis1"], ["column"], keepdims=0)]
     constants = [numpy_helper.from_array(graphs.WORDS, "words"), numpy_helper.from_array(np.array([1]), "axis1")]
 
     def opened(shapes, **options):
-        content = graphs.model(nodes, ["input_ids"], shapes, constants)
+        content = graphs.model(nodes, ["input_ids"], shapes, constants, integers=["echo"])
         made = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
         return OnnxModel(made, graphs.ids, unk_id=1, outputs="logits", **options)
 
@@ -131,6 +132,12 @@ def test_one_of_several_outputs_has_the_scores():
     assert [model.reads().get("output") for model in (one, two, opened({"two": rows}))] == ["one", "two", None]
     with pytest.raises(OptionError, match=r"vectors tensor\(float\) .* several may be the scores .* output="):
         opened(both)
+    with pytest.raises(OptionError, match="several may be the scores"):
+        opened({"column": ("batch",), "two": rows})
+    assert len(opened({"echo": ("batch", "tokens"), "two": rows}).labels) == 4
+    assert len(opened({"vectors": vectors, "column": ("batch",)}).labels) == 2
+    with pytest.raises(OptionError, match="output is 'echo'"):
+        opened({"echo": ("batch", "tokens"), "two": rows}, output="echo")
     with pytest.raises(OptionError, match="output is 'three', expected an output of small with floats, of: vectors"):
         opened(both, output="three")
 

@@ -56,3 +56,26 @@ def test_a_slow_tokenizer_has_a_checksum(tmp_path):
     )
     assert slow_tokenizer_checksum(one) == slow_tokenizer_checksum(same)
     assert slow_tokenizer_checksum(one) != slow_tokenizer_checksum(other)
+
+
+class Letters:
+    """A tokenizer of one's own, without a vocabulary."""
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    def __call__(self, text, **_):
+        return {"input_ids": [ord(letter) + self.offset for letter in text]}
+
+
+class Bytes(Letters):
+    """One with bytes and strings in its vocabulary."""
+
+    def get_vocab(self):
+        return {b"a": 0, "a": 1, b"\xff": 2}
+
+
+@pytest.mark.parametrize("kind", [Letters, Bytes])
+def test_a_tokenizer_of_ones_own_has_a_checksum(kind):
+    assert slow_tokenizer_checksum(kind(0)) == slow_tokenizer_checksum(kind(0))
+    assert slow_tokenizer_checksum(kind(0)) != slow_tokenizer_checksum(kind(1))
