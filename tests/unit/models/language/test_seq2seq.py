@@ -113,6 +113,15 @@ def test_it_is_a_language_model_without_chats(t5):
         t5.log_probabilities([[{"role": "user", "content": "the sky"}] * 2], [answer])
 
 
+def test_another_target_language_is_another_way_to_read():
+    tokenizer = transformers.MBart50Tokenizer(src_lang="en_XX", tgt_lang="de_DE")
+    model = Seq2Seq(seq2seq("Bart")[0], tokenizer)
+    german = model.reads()
+    assert model.reads() == german
+    tokenizer.tgt_lang = "fr_XX"
+    assert model.reads() != german
+
+
 def test_other_models_are_refused(t5):
     with pytest.raises(OptionError, match="CausalLM"):
         Seq2Seq(causal_model(), t5.tokenizer.backend)
