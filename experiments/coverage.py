@@ -126,6 +126,11 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield {"method": method + effect, "row": row, "seeds": len(group), "n_queries": cost, **found}
 
 
+def half_width(shares: Sequence[float]) -> float:
+    """Return half of the width of the 95 % interval of the mean of shares over texts, by Student's t."""
+    return float(stdtrit(len(shares) - 1, 0.975) * np.std(shares, ddof=1) / len(shares) ** 0.5)
+
+
 def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the table of a target: a row for each method."""
     yield f"## {TARGETS[target].title}"
@@ -136,7 +141,7 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         own = [one for one in texts if one["method"] == method]
         told = [f"{np.mean([one[key] for one in own]):.3f}" for key in ("top", "shown", "rest")]
         wide = [f"{np.mean([one[key] for one in own]):.2f}" for key in ("width_top", "width_rest")]
-        half = stdtrit(len(own) - 1, 0.975) * np.std([one["top"] for one in own], ddof=1) / len(own) ** 0.5
+        half = half_width([one["top"] for one in own])
         top, worst = f"{told[0]} ± {half:.3f}", f"{min(one['top'] for one in own):.2f}"
         cost, seeds = f"{np.mean([one['n_queries'] for one in own]):.0f}", str(min(one["seeds"] for one in own))
         yield f"| {' | '.join([f'`{method}`', str(len(own)), seeds, cost, top, worst, *told[1:], *wide])} |"

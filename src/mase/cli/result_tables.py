@@ -17,6 +17,7 @@ from mase.cli.explanation_run import open_console
 from mase.cli.group import complain, tell
 from mase.cli.output_files import Claim
 from mase.errors import DataError
+from mase.files import cannot_write
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Difference, Summary
 from mase.metrics.result_table import ResultColumn, ResultTable, long_table
@@ -44,7 +45,8 @@ class Claims:
 def show(run: EvaluationRun, n_batches: int, claims: Claims, *, as_json: bool) -> None:
     """Write the evaluation, its tables and its picture to the claimed files, and print it as JSON or as tables.
 
-    A file that cannot be written is told on standard error, and the exit code is 1; the rest is written and printed.
+    A file that cannot be written is reported on standard error, and the exit code is 1. The rest is written and
+    printed.
     """
     evaluation = run.evaluation
     batches = _batches(len(evaluation), n_batches)
@@ -78,7 +80,7 @@ def _write(
         try:
             claim.write(content(), complete=run.is_complete)
         except BrokenPipeError as error:  # the reader of a pipe has left
-            failed.append(DataError(f"cannot write {claim.output.name!r}: {error.strerror}; choose another path"))
+            failed.append(cannot_write(claim.output.name, error))
         except DataError as error:
             failed.append(error)
     return failed

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDED_BY_TIMEOUT", "Description", "Recipe", "Worker"]
 
-# The exit code with which a process ends itself at the timeout.
+# The exit code with which faulthandler ends a process at the timeout.
 ENDED_BY_TIMEOUT = 1
 
 _LONGEST_TIMEOUT = 1e9  # seconds; the system refuses much longer ones

@@ -111,7 +111,7 @@ def _output(outputs: Sequence[Any], owner: str, wanted: str | None) -> str:
     if len(fits) > 1:
         raise OptionError(
             f"{owner} has the outputs {shown}, of which several may be the scores (b, k), expected one; pass "
-            "OnnxModel(..., output=...) with its name, or to a command the name of a Python file with such a model"
+            "OnnxModel(..., output=...) with its name, or FILE.py:NAME to a command, where NAME is such a model"
         )
     return fits[0]
 

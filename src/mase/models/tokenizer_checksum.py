@@ -26,7 +26,7 @@ def tokenizer_checksum(tokenizer: Any) -> str:
 
 
 def slow_tokenizer_checksum(tokenizer: Any) -> str:
-    """Return the SHA-256 of the vocabulary of a tokenizer in Python, if it gives one, and of the ids of that text."""
+    """Return the SHA-256 of the vocabulary of a tokenizer in Python, if it has one, and of the ids of the same text."""
     vocabulary = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
     tokens = sorted((repr(token), number) for token, number in vocabulary.items())
     return _checksum([tokens, tokenizer(_PROBE, verbose=False)["input_ids"]])

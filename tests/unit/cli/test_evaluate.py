@@ -1,5 +1,6 @@
 """Tests of `mase.cli.evaluate`."""
 
+import errno
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from tests.labelled_texts import LABELS, TEXTS, predict
 
 import mase
-from mase.cli import main
+from mase.cli import main, output_files
 from mase.cli.evaluate import evaluate as command
 from mase.metrics import METRICS
 from mase.metrics.operators import Operator
@@ -171,6 +172,21 @@ def test_a_full_disk_loses_neither_what_is_printed_nor_other_files(run, table, t
     both = run("-i", table(), "-o", "/dev/full", "--table", tmp_path / "full.csv", "--json")
     assert (both.exit_code, json.loads(both.stdout)["schema"]) == (1, "mase.evaluation/1")
     assert all(f"cannot write '{name}'" in both.stderr for name in ("/dev/full", tmp_path / "full.csv"))
+
+
+def test_a_pipe_whose_reader_has_left_loses_nothing_else(run, table, tmp_path, monkeypatch):
+    write = output_files.write_stream
+
+    def left(path, content):
+        if path.suffix == ".csv":
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        write(path, content)
+
+    monkeypatch.setattr(output_files, "write_stream", left)
+    found = run("-i", table(), "--table", tmp_path / "out.csv", "-o", tmp_path / "out.json", "--json")
+    assert (found.exit_code, json.loads(found.stdout)["schema"]) == (1, "mase.evaluation/1")
+    assert "out.csv" in found.stderr
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == found.stdout
 
 
 def test_a_link_decides_the_format_of_its_file(run, table, tmp_path):

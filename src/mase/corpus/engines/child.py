@@ -32,7 +32,7 @@ class Begun:
     row
         The row of the text.
     at
-        When, by the monotonic clock, which is the same for all processes of a machine. The driver may read this late.
+        When it began, in seconds of the monotonic clock, which all processes of a machine share.
     """
 
     row: int
