@@ -1,17 +1,22 @@
 """Tests of `mase_paper.experiments.trial`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from paper.tests.experiments.samples import predict
 
 import mase
+from mase.explainer import Explainer
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import masker
 from mase.metrics.protocol import Instance
-from mase_paper.experiments.configurations import Configuration
+from mase_paper.experiments.answers import Answers
+from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS
+from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.testbeds import TARGETS
-from mase_paper.experiments.trial import ERASER_SHARES
+from mase_paper.experiments.trial import ERASER_SHARES, Trial
 
 
 def without(words, gone, operator):
@@ -85,3 +90,62 @@ def test_zero_vectors_are_recorded_but_where_padding_is_one(name):
     padded, zeroed, own = (masker(model, text, operator).probabilities(gone) for operator in ("pad", "zero", "auto"))
     assert np.array_equal(padded, zeroed)
     assert not np.array_equal(padded, own)
+
+
+class Counted(mase.models.Callable):
+    """A black box that counts the texts that it is asked."""
+
+    def __init__(self):
+        super().__init__(self._answer, labels=["dull", "good"], mask_token="_")
+        self.asked = 0
+
+    def _answer(self, texts):
+        self.asked += len(texts)
+        return predict(texts)
+
+
+def explained(folder, *methods):
+    """Return the records by these methods, and how many texts the model was asked for besides those of the metrics."""
+    model = Counted()
+    configurations = [parse(method) for method in methods]
+    trial = Trial(model, configurations, operators=("auto",), answers=Answers(folder, {}) if folder else None)
+    records = trial.run(Chosen(0, 0, "dull/0", " ".join("abcdefghijklm"), 0), configurations).records
+    assert list(records) == configurations
+    return [replace(one, seconds=0.0) for one in records.values()], model.asked
+
+
+def test_rows_that_were_asked_in_an_earlier_run_are_not_asked_again(tmp_path):
+    first, second = "kernel-shap+n_samples=100", "kernel-shap+link=margin+n_samples=100"
+    expected, (_, alone) = [explained(None, one)[0][0] for one in (first, second)], explained(None, second)
+    assert explained(tmp_path, first)[0] == expected[:1]
+    records, asked = explained(tmp_path, second)
+    assert records == expected[1:]  # with the same rows
+    assert asked <= alone - 95
+    records, _ = explained(tmp_path, "occlusion", second, first)
+    assert records[1:] == expected[::-1]
+
+
+def test_a_stop_loses_only_the_answers_of_the_method_at_hand(tmp_path, monkeypatch):
+    first, second = "kernel-shap+n_samples=100", "lime+n_samples=100"
+    _, alone = explained(None, first)
+    with monkeypatch.context() as patch:
+        patch.setattr(Explainer, "__call__", Interrupted(Explainer.__call__))
+        with pytest.raises(KeyboardInterrupt):
+            explained(tmp_path, first, second)
+    assert explained(tmp_path, first)[1] <= alone - 95
+
+
+class Interrupted:
+    """The call of an explainer that is interrupted the second time."""
+
+    def __init__(self, call):
+        self._call, self._n = call, 0
+
+    def __get__(self, owner, _):
+        def call(*args, **settings):
+            self._n += 1
+            if self._n == 2:
+                raise KeyboardInterrupt
+            return self._call(owner, *args, **settings)
+
+        return call

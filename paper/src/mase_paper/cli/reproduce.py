@@ -77,6 +77,11 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     show_default=True,
     help="Resume after the existing records, or drop them and start again.",
 )
+@click.option(
+    "--answers",
+    metavar="DIR",
+    help="Keep what the models answer in this folder, and ask no row again whose answer is there.",
+)
 @click.option("--report-only", is_flag=True, help="Explain nothing; report on the existing records.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes, of one thread each."
@@ -96,6 +101,7 @@ def reproduce(
     data_dir: str | None,
     models: str,
     output: str,
+    answers: str | None,
     resume: bool,
     report_only: bool,
     jobs: int,
@@ -124,7 +130,18 @@ def reproduce(
     _check(folder, name)
     if not report_only:
         records = folder / "records"
-        settings = Settings(records, data_dir, text_seed, precision, device, jobs, not resume, split, Path(models))
+        settings = Settings(
+            records,
+            data_dir,
+            text_seed,
+            precision,
+            device,
+            jobs,
+            not resume,
+            split,
+            Path(models),
+            None if answers is None else Path(answers),
+        )
         run(experiment.works(scope), settings, _ProgressPrinter())
     for path in publish(experiment, scope, folder):
         click.echo(click.format_filename(path))

@@ -2,7 +2,8 @@
 
 `mase-paper` and `mase-sparse` evaluate the same rows, and a sweep over N evaluates ever longer prefixes of them. The
 cache holds whole batches, not rows. A batch that was evaluated before gets the same scores, bit for bit. Any other
-batch goes to the model unchanged. So no score differs from that of a model without a cache.
+batch goes to the model unchanged. So no score differs from that of a model without a cache. Answers may also be kept
+in a folder, for later runs.
 """
 
 import time
@@ -16,36 +17,59 @@ from mase.arrays import Floats, Ints
 from mase.links import Output
 from mase.models.protocol import Binding, HalfProbe, Model, Opened, Probe
 from mase.models.wrapper import Wrapper
+from mase_paper.experiments.answers import Answer, Answers
 
 __all__ = ["CachedModel"]
 
 
 @dataclass(slots=True)
 class _Cache:
-    """Scores by the digest of a batch, with the seconds that they took; `saved` is the time of repeated batches."""
+    """Answers by the digest of a batch; `saved` is the time of repeated batches, `n_kept` the number in the folder."""
 
-    scores: dict[bytes, tuple[Floats, float]] = field(default_factory=dict)
+    answers: dict[bytes, Answer] = field(default_factory=dict)
     saved: float = 0.0
+    n_kept: int = 0
 
 
 class CachedModel(Wrapper):
-    """A model whose probes cache their scores until `clear` is called. See `mase.models.protocol.Model`.
+    """A model whose probes cache their scores of one text. See `mase.models.protocol.Model`.
 
     It serves methods that only need scores at coordinates. Its probes have no gradients.
+
+    Parameters
+    ----------
+    model
+        The model to ask.
+    kept
+        The folder in which answers are kept for later runs. Without one, they are gone when `clear` is called.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, kept: Answers | None = None) -> None:
         super().__init__(model)
-        self._cache = _Cache()
+        self._cache, self._kept = _Cache(), kept
 
     @property
     def saved(self) -> float:
         """Seconds that the cached scores would have taken, since the model was created."""
         return self._cache.saved
 
+    def load(self, text: str) -> None:
+        """Read the answers about a text that the folder has, instead of those about the text before."""
+        self.clear()
+        if self._kept is not None:
+            self._cache.answers.update(self._kept.read(text))
+            self._cache.n_kept = len(self._cache.answers)
+
+    def save(self, text: str) -> None:
+        """Write the answers about a text to the folder, if there are new ones."""
+        if self._kept is not None and len(self._cache.answers) > self._cache.n_kept:
+            self._kept.write(text, self._cache.answers)
+            self._cache.n_kept = len(self._cache.answers)
+
     def clear(self) -> None:
         """Drop all cached scores: they are of no use for the next text."""
-        self._cache.scores.clear()
+        self._cache.answers.clear()
+        self._cache.n_kept = 0
 
     def bind(self, binding: Binding) -> Probe:
         """Return the caching probe of one text."""
@@ -94,13 +118,13 @@ class _CachedProbe:
         digest.update(np.ascontiguousarray(coordinates).data)
         if self.noisy:
             digest.update(np.ascontiguousarray(rows).data)
-        cached = self.cache.scores.get(digest.digest())
+        cached = self.cache.answers.get(digest.digest())
         if cached is not None:
-            self.cache.saved += cached[1]
-            return cached[0].copy()
+            self.cache.saved += cached.seconds
+            return cached.scores.copy()
         start = time.perf_counter()
         scores = self.probe.scores(coordinates, rows)
-        self.cache.scores[digest.digest()] = (scores.copy(), time.perf_counter() - start)
+        self.cache.answers[digest.digest()] = Answer(scores.copy(), time.perf_counter() - start)
         return scores
 
 

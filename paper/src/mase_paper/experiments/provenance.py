@@ -6,6 +6,7 @@ from shlex import quote
 from typing import Any
 
 from mase.datasets import Split
+from mase.models.protocol import Model
 from mase.platforms import processor_name
 from mase.provenance import installed
 from mase_paper.experiments.configurations import Configuration
@@ -13,7 +14,7 @@ from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.trial import Trial
 
-__all__ = ["SCHEMA", "hardware", "header"]
+__all__ = ["SCHEMA", "hardware", "header", "origin"]
 
 SCHEMA = "mase.records/1"
 
@@ -36,7 +37,7 @@ def header(
         "spec": str(configuration),
         "seed": configuration.seed,
         "method": trial.describe(configuration),
-        "model": {"name": trial.model.name, "sha256": trial.model.sha256},
+        "model": _model(trial.model),
         "data": {"name": split.name, "split": split.split, "sha256": split.sha256},
         "text_seed": text_seed,
         "precision": trial.precision,
@@ -47,6 +48,15 @@ def header(
         "versions": dict(installed()),
         "hardware": hardware(device),
     }
+
+
+def origin(model: Model, device: str | None) -> dict[str, Any]:
+    """Return what the answers of a model depend on besides its input: the weights, the versions and the machine."""
+    return {"model": _model(model), "versions": dict(installed()), "hardware": hardware(device)}
+
+
+def _model(model: Model) -> dict[str, str | None]:
+    return {"name": model.name, "sha256": model.sha256}
 
 
 def hardware(device: str | None) -> Mapping[str, Any]:

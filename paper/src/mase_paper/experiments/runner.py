@@ -18,9 +18,10 @@ from typing import Protocol
 from mase.choices import Precision
 from mase.datasets import Split
 from mase.errors import MaseError, OptionError
+from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.journal import Journal
-from mase_paper.experiments.provenance import header
+from mase_paper.experiments.provenance import header, origin
 from mase_paper.experiments.records import Records
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.store import compact, drop, read
@@ -50,7 +51,8 @@ class Settings:
 
     `fresh` starts again instead of resuming. `jobs` is the number of processes, of one thread each. `split` is "test",
     or "validation" to choose settings on, or "test-later" (`mase_paper.experiments.selection.later`). `models` is the
-    folder with the folders of models that do not come with mase-xai.
+    folder with the folders of models that do not come with mase-xai. `answers` is the folder in which answers of the
+    models are kept for later runs, if any.
     """
 
     records: Path
@@ -62,6 +64,7 @@ class Settings:
     fresh: bool = False
     split: str = "test"
     models: Path = Path()
+    answers: Path | None = None
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -109,6 +112,7 @@ class _Setup:
     precision: Precision
     device: str | None
     models: Path
+    answers: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ class _Task:
 def _run_target(
     target: Target, texts: Mapping[Configuration, range], settings: Settings, listener: ProgressListener
 ) -> None:
-    setup = _Setup(target.name, tuple(texts), settings.precision, settings.device, settings.models)
+    setup = _Setup(target.name, tuple(texts), settings.precision, settings.device, settings.models, settings.answers)
     trial, split = _trial(setup), target.split(settings.split, settings.data_dir)
     for configuration, reason in trial.refusals.items():
         listener.refuse(target, configuration, reason)
@@ -221,7 +225,9 @@ def _trial(setup: _Setup) -> Trial:
 
     configure(1)
     target = TARGETS[setup.target]
-    return Trial(target.load(setup.models, setup.device), setup.configurations, setup.precision, target.operators)
+    model = target.load(setup.models, setup.device)
+    answers = None if setup.answers is None else Answers(setup.answers, origin(model, setup.device))
+    return Trial(model, setup.configurations, setup.precision, target.operators, answers)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from mase.metrics.ranking import without_top
 from mase.metrics.rationales import ERASER_SHARES, eraser
 from mase.models.protocol import Model
 from mase.regression.designed import Regression
+from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.cached_model import CachedModel
 from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
@@ -68,6 +69,8 @@ class Trial:
         Passed on to every method. Masked texts are always evaluated in the model's own precision.
     operators
         The masking operators. Metrics other than Delta Accuracy use the first one only.
+    answers
+        The folder in which answers of the model are kept for later runs, if any.
     """
 
     def __init__(
@@ -76,9 +79,10 @@ class Trial:
         configurations: Sequence[Configuration],
         precision: Precision = "float32",
         operators: Sequence[Operator] = ("auto", "pad", "delete"),
+        answers: Answers | None = None,
     ) -> None:
         self.model, self.precision, self._operators = model, precision, operators
-        self._cached_model = CachedModel(model)
+        self._cached_model = CachedModel(model, answers)
         self.refusals: dict[Configuration, str] = {}
         self._explainers: dict[Configuration, Explainer] = {}
         for configuration in configurations:
@@ -119,6 +123,7 @@ class Trial:
         """Return the records of one text for these configurations."""
         maskers = [masker(self.model, chosen.text, operator, _UNITS) for operator in self._operators]
         records, explanations, refusals = {}, {}, {}
+        self._cached_model.load(chosen.text)
         for configuration in configurations:
             if configuration.method in UPPER_BOUNDS:
                 records[configuration] = _upper_bound(maskers, chosen, UPPER_BOUNDS[configuration.method])
@@ -133,6 +138,7 @@ class Trial:
     def _explain(self, configuration: Configuration, chosen: Chosen) -> _Explanation:
         saved = self._cached_model.saved
         attribution = self._explainers[configuration](chosen.text, target=chosen.target)
+        self._cached_model.save(chosen.text)
         fit = attribution.fit
         return _Explanation(
             scores=attribution.scores,
