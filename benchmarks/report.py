@@ -6,8 +6,8 @@
 It needs Chromium and five minutes, so `make bench` leaves it out. It writes results/report.json and report.md.
 """
 
+import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -102,7 +102,9 @@ def opened(report: Path, chromium: str, word: str) -> dict[str, float]:
 
 
 def main() -> None:
-    chromium = sys.argv[1] if len(sys.argv) > 1 else "/usr/bin/chromium"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("chromium", nargs="?", default="/usr/bin/chromium")
+    chromium = parser.parse_args().chromium
     with tempfile.TemporaryDirectory() as scratch:
         run = made_up_run(Path(scratch) / "run", N_TEXTS)
         start = time.perf_counter()

@@ -3,6 +3,7 @@
 `make bench` runs it. Every figure is a ratio within one run, or bytes.
 """
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -194,19 +195,22 @@ def main() -> None:
     """Measure, print and write. If parts are named in the command, only these are measured again."""
     torch.set_num_threads(1)
     parts = {part.__name__: part for part in (memory, overhead, mixed_lengths, batch_sizes, cold_start, two_processes)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(parts)}; without a name, all")
+    named = parser.parse_args().parts
+    if wrong := [name for name in named if name not in parts]:
+        parser.error(f"got {', '.join(wrong)}, expected some of {', '.join(parts)}")
     known: dict[str, Any] = {"figures": {}}
-    if sys.argv[1:]:
+    if named:
         known = json.loads((Path(__file__).parent / "results" / "system.json").read_text(encoding="utf-8"))
     figures: dict[str, float] = known["figures"]
-    for name in sys.argv[1:] or parts:
+    for name in named or parts:
         figures |= parts[name]()
         print(name, "done", file=sys.stderr)
     lines = ["One thread per process, medians.", "", "| what | measured | goal |", "|---|---|---|"]
     lines += [f"| {name} | {value:.3g} | {GOALS[name]} |" for name, value in figures.items()]
-    took = {"wall_seconds": known["wall_seconds"]} if sys.argv[1:] else {}
-    made = provenance(
-        " ".join(["make bench", *(f"and python benchmarks/system.py {name}" for name in sys.argv[1:])]), ROUNDS
-    )
+    took = {"wall_seconds": known["wall_seconds"]} if named else {}
+    made = provenance(" ".join(["make bench", *(f"and python benchmarks/system.py {name}" for name in named)]), ROUNDS)
     write("system", made | took | {"figures": figures, "goals": GOALS}, "\n".join(lines) + "\n")
 
 

@@ -7,6 +7,7 @@ operator.
     python experiments/append_operator.py zero DATA_DIR experiments/results/records bert-imdb
 """
 
+import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
@@ -34,10 +35,14 @@ _KS = tuple(range(1, DEPTH + 1))
 
 def main() -> None:
     """Rewrite the records of one target and split, named on the command line."""
-    operator, data_dir, folder, target = sys.argv[1:]
-    compact(Path(folder), target)
-    with locked(Path(folder)):
-        path = columns_path(Path(folder), target)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("operator", "data_dir", "folder", "target"):
+        parser.add_argument(name)
+    args = parser.parse_args()
+    operator, data_dir, folder, target = args.operator, args.data_dir, Path(args.folder), args.target
+    compact(folder, target)
+    with locked(folder):
+        path = columns_path(folder, target)
         found = load(path)
         heads = [head for records in found.values() for head in records.headers]
         (of_split,) = {head["data"]["split"] for head in heads}

@@ -5,7 +5,7 @@
     python experiments/compact.py experiments/results/records experiments/validation/records
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from mase_paper.experiments.store import compact
@@ -13,7 +13,9 @@ from mase_paper.experiments.store import compact
 
 def main() -> None:
     """Compact every target of the folders named on the command line."""
-    for folder in map(Path, sys.argv[1:]):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    for folder in parser.parse_args().folders:
         for target in sorted(path.name for path in folder.iterdir() if path.is_dir()):
             compact(folder, target)
 

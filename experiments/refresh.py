@@ -5,6 +5,7 @@ is replaced by the row of the same name in the table with the same head and capt
 comparisons are replaced as well.
 """
 
+import argparse
 import re
 import sys
 import textwrap
@@ -98,4 +99,6 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=Path, default=ROOT, help="the repository")
+    sys.exit(main(parser.parse_args().root))

@@ -4,6 +4,7 @@ Without a name, all notebooks of the repository are executed. Outputs are the sa
 are left out, and a path of the machine is an error. Each notebook runs in its own folder, as in Jupyter.
 """
 
+import argparse
 import ast
 import contextlib
 import io
@@ -75,7 +76,10 @@ def _lines(text: str, place: str) -> list[str]:
 
 def main() -> None:
     """Execute the notebooks that are named, or all of them, and tell how much time of the processor each took."""
-    for path in [Path(name).resolve() for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb")):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notebooks", nargs="*", type=Path, help="all, if none is named")
+    named = [path.resolve() for path in parser.parse_args().notebooks]
+    for path in named or sorted(FOLDER.glob("*.ipynb")):
         start, notebook = time.process_time(), json.loads(path.read_text(encoding="utf-8"))
         code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         for number, (cell, (_, found)) in enumerate(zip(code, execute(path), strict=True), 1):
