@@ -226,7 +226,8 @@ class Explainer:
         out = chosen(units, len(found.units))
         own = as_recorded(identity(self.model), found.model)
         if not is_same(found.model, own):
-            differs = " and ".join(key for key in {**own, **found.model} if found.model.get(key) != own.get(key))
+            recorded = as_recorded(found.model, own)
+            differs = " and ".join(key for key in {**own, **recorded} if recorded.get(key) != own.get(key))
             raise OptionError(
                 f"the attribution is of the model {found.model.get('name')!r}, with another {differs} than that of "
                 f"this explainer, expected one of {self.model.name!r} as it is now; explain the text again"

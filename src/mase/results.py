@@ -75,9 +75,13 @@ def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note,
     return (*common, *led, *own)
 
 
-def special_notes(tokens: Tokens) -> tuple[Note, ...]:
-    """Return a note if pieces of a document were special tokens to the model."""
-    places = [(tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip()) for span in tokens.special]
+def special_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if pieces of a document, or of its windows, were special tokens to the model."""
+    places = [
+        (tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip())
+        for tokens in read
+        for span in tokens.special
+    ]
     if not places:
         return ()
     listed = ", ".join(f"{piece!r} in {field!r}" for field, piece in dict.fromkeys(places))

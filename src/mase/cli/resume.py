@@ -19,7 +19,7 @@ from mase.io.differences import flat, shown
 from mase.io.json import Failure, parse
 from mase.io.schema import EARLIER_SCHEMA, SCHEMA, result
 from mase.models.examples import show_example
-from mase.models.identity import as_recorded, has_checksum, identity, unknown_model
+from mase.models.identity import as_recorded, has_checksum, identity_in_run, unknown_model
 from mase.models.protocol import Model
 from mase.target import Question
 
@@ -97,7 +97,10 @@ def _is_torn(last: bytes) -> bool:
 
 @dataclass(slots=True)
 class Expected:
-    """The provenance that all results of a command share, and what it asks of each."""
+    """The provenance that all results of a command share, and what it asks of each.
+
+    The `identity` of the model says how it reads texts, too.
+    """
 
     model: Model
     identity: Mapping[str, Any]
@@ -114,7 +117,7 @@ class Expected:
             json.dumps(explainer.settings, default=float)
         )  # tuples become lists, as when they are read back
         budget = partial(explainer.method.budget, stops_early=not explainer.stopping.never)
-        return cls(explainer.model, identity(explainer.model), plain, explainer.seed, question, budget)
+        return cls(explainer.model, identity_in_run(explainer.model), plain, explainer.seed, question, budget)
 
     def warn(self, path: Path) -> None:
         """Warn that a model without a checksum may not be the one that made the results in a file."""
@@ -145,7 +148,8 @@ class Expected:
             return
         yield "text", Document(result.document).key, Document.of(line.text).key
         model = as_recorded(self.identity, result.model)
-        yield from ((f"model's {key}", result.model.get(key), value) for key, value in model.items())
+        recorded = flat(result.model)
+        yield from ((f"model's {key}", recorded.get(key), value) for key, value in flat(model).items())
         if result.answer is None:  # the names of the parts of an answer depend on the text
             yield "classes", ", ".join(result.prediction.names), ", ".join(self._labels(line))
         got, expected = flat(_settings(result.method)), flat(self.method)

@@ -15,7 +15,10 @@ __all__ = ["LocalStorage"]
 
 
 class LocalStorage:
-    """A folder on this machine. Content and names are flushed to the disk before a method returns."""
+    """A folder on this machine. Content and names are flushed to the disk before a method returns.
+
+    Only `create` and `alone` make the folder. A file that is written into one that was moved meanwhile is an error.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -76,6 +79,7 @@ class LocalStorage:
     def create(self, name: str, content: bytes) -> bool:
         """Link a draft to the name, which fails if the name is taken."""
         with self._writing(name) as path:
+            self.root.mkdir(parents=True, exist_ok=True)
             draft = self._draft(path, content)
             try:
                 os.link(draft, path)
@@ -103,7 +107,7 @@ class LocalStorage:
             yield
 
     def _draft(self, path: Path, content: Any) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
         try:
             with draft.open("xb") as file:

@@ -44,7 +44,10 @@ class Storage(Protocol):
         ...
 
     def write(self, name: str, content: Any) -> None:
-        """Write a file, whole or not at all, and replace one that is there. `content` is bytes or a buffer."""
+        """Write a file, whole or not at all, and replace one that is there. `content` is bytes or a buffer.
+
+        A folder on this machine must be there: `create` has made it, or `alone`.
+        """
         ...
 
     def write_all(self, contents: Mapping[str, Any]) -> None:

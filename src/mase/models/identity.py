@@ -13,6 +13,8 @@ __all__ = ["as_recorded", "has_checksum", "identity", "identity_in_run", "is_sam
 # The checksum of the source file of a model. It says nothing of what the code loads, and earlier releases did not
 # record it in attributions.
 _CODE = "code_sha256"
+# How a model reads texts, which runs and the files of `mase explain` record.
+_READS = "reads"
 
 
 def identity(model: Model) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def identity(model: Model) -> dict[str, Any]:
 def identity_in_run(model: Model) -> dict[str, Any]:
     """Return the identity of a model with how it reads texts, which takes too long to find out for each text."""
     reads = reads_of(model)
-    return identity(model) | ({"reads": reads} if reads else {})
+    return identity(model) | ({_READS: reads} if reads else {})
 
 
 def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
@@ -37,12 +39,12 @@ def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
 
 
 def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the identity of a model, without the checksum of its code if the recorded one lacks it."""
-    return {key: value for key, value in model.items() if key != _CODE or key in recorded}
+    """Return the identity of a model, without what the recorded one may lack and lacks: `_CODE` and `_READS`."""
+    return {key: value for key, value in model.items() if key not in (_CODE, _READS) or key in recorded}
 
 
 def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two identities are of the same model. The checksum of code counts if both have it."""
+    """Return whether two identities are of the same model. What may be missing counts if both have it."""
     return as_recorded(one, other) == as_recorded(other, one)
 
 

@@ -11,7 +11,9 @@ from mase.choices import Pooling
 from mase.errors import EmptyTextError
 from mase.models.protocol import Model, ValueModel
 from mase.progress import Listener, Progress
+from mase.results import special_notes
 from mase.target import ALL, Question
+from mase.text import Tokens
 from mase.windows.combining import Part, combined
 from mase.windows.long_text import LongText, WindowText
 from mase.windows.pooling import pooled
@@ -42,7 +44,8 @@ def explained(
         If there is no such class.
     """
     begun = time.perf_counter()
-    windows = [window for window in long.windows if _is_read(model, window)]
+    read = [(window, tokens) for window in long.windows if (tokens := _read(model, window)) is not None]
+    windows = [window for window, _ in read]
     n_asked, ranked = 0, tuple(range(len(model.labels)))
     if _needs_prediction(model, question):
         n_asked, ranked = len(windows), _ranked(model, windows, long.pooling)
@@ -55,7 +58,9 @@ def explained(
         n_asked += found.fit.n_queries
         parts.append(Part(window, _with_note(found)))
     found = combined(long.document.fields, parts, long.pooling)
-    found = replace(found, notes=(*found.notes, *_unread(long)))
+    special = special_notes(*(tokens for _, tokens in read))
+    others = [note for note in found.notes if note.code not in {one.code for one in special}]
+    found = replace(found, notes=(*special, *others, *_unread(long)))
     fit = replace(found.fit, n_queries=n_asked, seconds=time.perf_counter() - begun)
     return replace(found, fit=fit)
 
@@ -73,11 +78,13 @@ def _unread(long: LongText) -> list[Note]:
     return [Note("cut-off", message)] if n_unread else []
 
 
-def _is_read(model: Model, window: WindowText) -> bool:
+def _read(model: Model, window: WindowText) -> Tokens | None:
+    """Return the tokens of a window, None if it has nothing that the model reads."""
     try:
-        return not all(model.encode(window.document).fixed)
+        tokens = model.encode(window.document)
     except EmptyTextError:
-        return False
+        return None
+    return None if all(tokens.fixed) else tokens
 
 
 def _needs_prediction(model: Model, question: Question) -> bool:

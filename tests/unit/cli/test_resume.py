@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.labelled_texts import predict
+from tests.model_folders import edit
 from tests.unit.cli.runs import NUMBERED, same, texts_in
 
 import mase
@@ -191,3 +192,19 @@ def test_append_warns_that_a_model_without_a_checksum_may_be_another(cli, source
         found = cli("-i", str(source), "-o", "whole.jsonl", "--append")
     assert found.exit_code == 0
     assert "mase: warning: the model 'predict' has no checksum: whether it is the one of the results in" in found.stderr
+
+
+def test_append_refuses_another_tokenizer_of_the_same_model(folder, tmp_path):
+    output = tmp_path / "out.jsonl"
+    texts, more = ["Good film", "a film"], ["-q", "-m", str(folder), "-o", str(output), "--n-samples", "8"]
+    assert CliRunner().invoke(main, ["explain", *more, texts[0]]).exit_code == 0
+    assert CliRunner().invoke(main, ["explain", *more, "--append", texts[0]]).exit_code == 0
+    before = output.read_bytes()
+    edit(folder, "tokenizer_config.json", do_lower_case=False)
+    found = CliRunner().invoke(main, ["explain", *more, "--append", *texts])
+    assert (found.exit_code, "model's reads.tokenizer_sha256" in found.stderr) == (1, True)
+    assert output.read_bytes() == before
+    plain = json.loads(before)
+    del plain["model"]["reads"]
+    output.write_text(json.dumps(plain) + "\n")
+    assert CliRunner().invoke(main, ["explain", *more, "--append", *texts]).exit_code == 0

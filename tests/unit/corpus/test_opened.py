@@ -147,6 +147,7 @@ def test_storage_in_memory_and_on_disk_agree(tmp_path):
     pytest.importorskip("fsspec")
     for storage in (LocalStorage(tmp_path / "new"), storage_of("memory://runs/new")):
         assert storage.names("texts") == []
+        assert storage.create("run.json", b"{}")
         storage.write("texts/a", b"one")
         assert storage.create("texts/b", b"two")
         assert not storage.create("texts/b", b"three")

@@ -1,5 +1,7 @@
 """Tests of `mase.corpus.storage`: which folder a path or a URI is, and how several files are written together."""
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ def test_paths_and_uris_of_files(place, path):
 
 def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
     folder = tmp_path / "a b"
-    storage_of(folder.as_uri()).write("x", b"content")
+    storage_of(folder.as_uri()).create("x", b"content")
     assert (folder / "x").read_bytes() == b"content"
 
 
@@ -50,6 +52,7 @@ def test_several_files_are_replaced(tmp_path, monkeypatch, place):
     pytest.importorskip("fsspec")
     monkeypatch.chdir(tmp_path)
     storage = storage_of(place)
+    storage.create("run.json", b"{}")
     for content in (b"old", b"new"):
         storage.write_all({"units/a": content, "texts/a": content})
         assert [storage.read(name) for name in ("units/a", "texts/a")] == [content] * 2
@@ -77,3 +80,29 @@ def test_the_last_file_is_not_there_while_others_are_replaced(tmp_path, monkeypa
     monkeypatch.setattr(Path, "replace", watched)
     storage.write_all({"units/a": b"new", "texts/a": b"new"})
     assert there == [False, False]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda storage: storage.write("locks/run.json", b"new"),
+        lambda storage: storage.write_all({"units/a": b"new", "texts/a": b"new"}),
+    ],
+    ids=["one file", "several files"],
+)
+@pytest.mark.parametrize("during", [False, True], ids=["before", "while a draft is written"])
+def test_a_folder_that_is_moved_is_not_made_again(tmp_path, monkeypatch, write, during):
+    storage, flush = storage_of(tmp_path / "run"), os.fsync
+    storage.create("run.json", b"{}")
+
+    def move(*_):
+        monkeypatch.setattr(os, "fsync", flush)
+        shutil.move(tmp_path / "run", tmp_path / "moved")
+
+    if during:
+        monkeypatch.setattr(os, "fsync", move)
+    else:
+        move()
+    with pytest.raises(DataError, match="cannot write"):
+        write(storage)
+    assert [path.name for path in tmp_path.iterdir()] == ["moved"]

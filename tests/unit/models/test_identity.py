@@ -1,13 +1,15 @@
 """Tests of `mase.models.identity`."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 from tests.labelled_texts import predict
 
 import mase
+from mase.errors import OptionError
 from mase.models.code_reference import open_code
-from mase.models.identity import as_recorded, has_checksum, identity, is_same, unknown_model
+from mase.models.identity import as_recorded, has_checksum, identity, identity_in_run, is_same, unknown_model
 
 CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
 
@@ -46,3 +48,15 @@ def test_the_checksum_of_code_counts_if_both_have_it(code):
     assert is_same(without, own)
     assert not is_same(own, {**own, "code_sha256": "0123"})
     assert not is_same(own, {**without, "sha256": "0123"})
+
+
+def test_how_a_model_reads_texts_counts_if_both_say_so(lstm_model):
+    own = identity_in_run(lstm_model)
+    other = own | {"reads": own["reads"] | {"max_length": 3}}
+    assert is_same(own, identity(lstm_model))
+    assert not is_same(own, other)
+    explainer = mase.Explainer(lstm_model, n_samples=8)
+    found = replace(explainer("a good film"), model=own)
+    assert explainer.predict_without(found, [1]).label
+    with pytest.raises(OptionError, match="with another sha256 than"):
+        explainer.predict_without(replace(found, model=own | {"sha256": "0123"}), [1])

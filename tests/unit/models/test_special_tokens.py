@@ -23,6 +23,14 @@ def test_a_classifier(long):
     assert told(explainer("w1 w2 unknown [UNK] [ SEP ]" * 9)) == []
 
 
+def test_windows_that_have_different_ones():
+    text = "w1 [SEP] w2 " + "w3 w4 w5 w6 " * 9 + "w7 [MASK] w8"
+    found = mase.explain(text, *family("bert"), n_samples=32, long="windows")
+    (message,) = told(found)
+    assert "read '[SEP]' in 'text', '[MASK]' in 'text' as" in message
+    assert len(found.windows) > 1
+
+
 def test_a_pair():
     (message,) = told(mase.explain(("w1 w2", "w3 [SEP] w4"), *family("bert"), n_samples=32))
     assert "'[SEP]' in 'text_pair' as" in message

@@ -68,8 +68,8 @@ class Ray:
     """Actors of a Ray cluster, each with a worker process. See `Engine`.
 
     Without an address, a cluster of this machine is started and stopped. A cluster that the caller has connected to is
-    used as it is. The number of workers is `jobs`, or else what the cluster has room for. Workers for which there is no
-    room yet begin when there is.
+    used as it is, and an address of another one is refused. The number of workers is `jobs`, or else what the cluster
+    has room for. Workers for which there is no room yet begin when there is.
 
     Raises
     ------
@@ -102,7 +102,8 @@ class Ray:
         NotPicklableError
             If the recipe cannot be sent to another process.
         OptionError
-            If the cluster cannot be reached, or this machine has no room for a worker.
+            If the cluster cannot be reached, this process is connected to another one, or this machine has no room for
+            a worker.
         """
         shipped = replace(recipe, open=Pickled(dumps(recipe.open)))
         self._connect()
@@ -162,6 +163,7 @@ class Ray:
         import ray
 
         if ray.is_initialized():
+            _check_connected(self._resources.address)
             return
         address = self._resources.address or os.environ.get("RAY_ADDRESS") or "local"
         here = {"num_cpus": self._resources.jobs or usable_cores(), "include_dashboard": False}
@@ -240,6 +242,27 @@ class Ray:
         self._pool.return_first(worker.tasks)
         self._start_one()
         return events
+
+
+def _check_connected(address: str | None) -> None:
+    """Check that an address is that of the cluster to which this process is connected.
+
+    Raises
+    ------
+    OptionError
+        If it is not. Of a connection by Ray Client no address is known.
+    """
+    import ray
+
+    known = None
+    with suppress(Exception):
+        known = ray.get_runtime_context().gcs_address
+    if address not in (None, "auto", known):
+        raise OptionError(
+            f"the address is {address!r:.200}, but this process is connected to the Ray cluster "
+            f"{known or 'of a client'} already, expected no other address; leave it out to use that cluster, or call "
+            "ray.shutdown() before"
+        )
 
 
 def _check_answers(address: str) -> None:

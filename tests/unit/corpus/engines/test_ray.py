@@ -77,6 +77,27 @@ def test_a_cluster_that_does_not_answer_is_reported(recipe, monkeypatch):
         ENGINES["ray"](Resources(2, address="127.0.0.1:9")).start(recipe)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "local"])
+def test_the_address_of_another_cluster_than_the_connected_one_is_refused(cluster, recipe, address):
+    import ray
+
+    engine = ENGINES["ray"](Resources(1, address=address))
+    with pytest.raises(OptionError, match="is connected to the Ray cluster") as error:
+        engine.start(recipe)
+    assert ray.get_runtime_context().gcs_address in str(error.value)
+
+
+@pytest.mark.parametrize("address", ["auto", "the same"])
+def test_the_address_of_the_connected_cluster_is_taken(cluster, recipe, address):
+    import ray
+
+    address = ray.get_runtime_context().gcs_address if address == "the same" else address
+    engine = ENGINES["ray"](Resources(1, address=address))
+    assert engine.start(recipe) == 1
+    engine.close()
+    assert ray.is_initialized()
+
+
 def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):
     found = {name: explained(name, recipe, tasks(fatal=5)) for name in ("ray", "local")}
     assert outcome(found["ray"]) == outcome(found["local"])

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 from mase.errors import ServiceError
 from mase.models.language.protocol import Continuation
 
-__all__ = ["COMPLETIONS", "LENGTH", "Dialect", "Output", "Row", "choices", "listed", "number", "refused"]
+__all__ = ["COMPLETIONS", "INCOMPLETE", "LENGTH", "Dialect", "Output", "Row", "choices", "listed", "number", "refused"]
 
 COMPLETIONS = "/v1/completions"
 LENGTH = "length"  # the `finish_reason` of a text that a limit ended
+INCOMPLETE = "\ufffd"  # in the place of a character of several tokens
 # vLLM writes -9999 for minus infinity, and llama.cpp the smallest number of its type.
 _LEAST = -9000.0
 _ROUNDING = 1e-3

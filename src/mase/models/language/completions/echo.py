@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mase.models.language.completions.dialect import COMPLETIONS, LENGTH, Output, Row, choices, listed, number, refused
+from mase.models.language.completions.dialect import (
+    COMPLETIONS,
+    INCOMPLETE,
+    LENGTH,
+    Output,
+    Row,
+    choices,
+    listed,
+    number,
+    refused,
+)
 from mase.text import Span
 
 __all__ = ["Echo", "EchoText", "Echoed"]
@@ -123,7 +133,7 @@ class Echoed:
         Raises
         ------
         ServiceError
-            If the server did not repeat both, or one token is part of both.
+            If the server did not repeat both, one token is part of both, or its offsets do not count characters.
         """
         if not self.tokens or not self.text.startswith(prompt + answer):
             raise refused(f"{self.text[-60:]!r} as the end of the text", f"all of the prompt and {answer[:60]!r}")
@@ -137,10 +147,28 @@ class Echoed:
                 "tokens of the prompt and tokens of the answer; put the space between them into the answer, or pass "
                 "the tokenizer of the model as tokenizer",
             )
+        self._check_characters(tokens)
         # The pieces of one character begin at the same offset, and have the same span.
         begins = sorted({self.offsets[token] - start for token in tokens})
         spans = dict(zip(begins, pairwise([*begins, len(answer)]), strict=True))
         return range(tokens[0], tokens[-1] + 1), tuple(spans[self.offsets[token] - start] for token in tokens)
+
+    def _check_characters(self, tokens: Sequence[int]) -> None:
+        """Check that tokens stand in the text where their offsets say; a piece of a character has no text to compare.
+
+        Offsets in bytes may be those of other tokens.
+        """
+        if self.text.isascii():
+            return
+        for token in tokens:
+            piece, there = self.tokens[token].strip(), self.text[self.offsets[token] - self._shift() :]
+            if INCOMPLETE not in piece and not there.lstrip().startswith(piece):
+                raise refused(
+                    f"the offset {self.offsets[token]} for the token {self.tokens[token]!r:.40}, where the text has "
+                    f"{there[:20]!r}",
+                    "offsets that count characters, not bytes; use dialect='echo' and pass the tokenizer of the model "
+                    "as tokenizer",
+                )
 
     def _shift(self) -> int:
         """Return where the text begins: after the first token if that is a special one, which the text does not have.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mase.errors import ScoreMismatchError, ServiceError
-from mase.models.language.completions.dialect import Output, Row
+from mase.models.language.completions.dialect import INCOMPLETE, Output, Row
 from mase.models.language.completions.server import Server
 from mase.models.language.protocol import Continuation
 
@@ -11,7 +11,6 @@ __all__ = ["N_CHECKED", "check"]
 
 _PROMPTS = ("The capital of France is", "One, two, three, four, five, six, seven,")
 _N_TOKENS = 8
-_INCOMPLETE = "\ufffd"  # in the place of a character of several tokens
 # Rows that a check evaluates.
 N_CHECKED = 2 * len(_PROMPTS) + 1
 
@@ -50,7 +49,7 @@ def _common(answer: Continuation, output: Output) -> Continuation:
         return answer
     same = 0
     for (start, end), token in zip(answer.spans, output.tokens, strict=False):
-        if answer.text[start:end] != token or _INCOMPLETE in token:
+        if answer.text[start:end] != token or INCOMPLETE in token:
             break
         same += 1
     end = answer.spans[same - 1][1] if same else 0

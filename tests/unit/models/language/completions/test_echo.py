@@ -54,6 +54,16 @@ def test_a_character_of_several_tokens():
     assert found.split("It", " caé.") == (range(1, 6), ((0, 3), (3, 4), (3, 4), (3, 4), (4, 5)))
 
 
+def test_offsets_in_bytes_are_refused():
+    prompt, tokens = "éé in Rome", ["éé", " in", " Ro", "me", " y", "es"]
+    answer = Continuation(" y", (7,), ((0, 2),))
+    assert EchoText("m").scores(echoed(tokens), [Row(prompt, answer)]) == [[-4.0]]
+    in_bytes = [len("".join(tokens[:end]).encode()) for end in range(len(tokens))]
+    assert in_bytes[3] == len(prompt)  # so that "me" seems to be the answer
+    with pytest.raises(ServiceError, match="count characters, not bytes"):
+        EchoText("m").scores(echoed(tokens, offsets=in_bytes), [Row(prompt, answer)])
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
