@@ -20,6 +20,9 @@ from mase.text import Span
 
 __all__ = ["Echo", "EchoText", "Echoed"]
 
+# OpenAI writes a piece of a character as "bytes:" and its bytes in hexadecimal.
+_BYTES = "bytes:"
+
 
 @dataclass(frozen=True, slots=True)
 class Echo:
@@ -162,7 +165,7 @@ class Echoed:
             return
         for token in tokens:
             piece, there = self.tokens[token].strip(), self.text[self.offsets[token] - self._shift() :]
-            if INCOMPLETE not in piece and not there.lstrip().startswith(piece):
+            if not (INCOMPLETE in piece or piece.startswith(_BYTES) or there.lstrip().startswith(piece)):
                 raise refused(
                     f"the offset {self.offsets[token]} for the token {self.tokens[token]!r:.40}, where the text has "
                     f"{there[:20]!r}",

@@ -54,6 +54,12 @@ def test_a_character_of_several_tokens():
     assert found.split("It", " caé.") == (range(1, 6), ((0, 3), (3, 4), (3, 4), (3, 4), (4, 5)))
 
 
+def test_pieces_of_a_character_may_be_written_as_bytes():
+    tokens = ["It", " ca", "bytes:\\xc3", "bytes:\\xa9", "."]
+    found = Echoed("It caé.", tuple(tokens), (0, 2, 5, 5, 6), tuple(SCORES[:5]))
+    assert found.split("It", " caé.") == (range(1, 5), ((0, 3), (3, 4), (3, 4), (4, 5)))
+
+
 def test_offsets_in_bytes_are_refused():
     prompt, tokens = "éé in Rome", ["éé", " in", " Ro", "me", " y", "es"]
     answer = Continuation(" y", (7,), ((0, 2),))
