@@ -122,12 +122,12 @@ INTRODUCTION = """\
 Validation texts of the four targets, explained by `mase`, by `mase` with another share of complementary rows
 (`complement`), and by rivals, all with the number of samples that `n_samples="auto"` gives. Delta Accuracy is the mean
 over k = 1 ... 15. Below each figure: by how much `mase` is ahead on the same texts, with a paired 95 % interval (a
-bootstrap over texts); of sufficiency, lower is better. A method that explained fewer texts is compared on those. The
-BERTs are six-layer MiniLMs, explained in half precision, but for the rivals of BERT-IMDB and `mase (before)`. That is
-the default at commit cb3979a0, whose records this version cannot repeat. `experiments/complement.py` made this page;
-its first lines say how to repeat it. The records of the rivals of LSTM-Reuters, of those of LSTM-IMDB with 150 or more
-texts, and of the BERTs come from an earlier script that is not committed.
-[The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows.
+bootstrap over texts, widened if they are few); of sufficiency, lower is better. A method that explained fewer texts is
+compared on those. The BERTs are six-layer MiniLMs, explained in half precision, but for the rivals of BERT-IMDB and
+`mase (before)`. That is the default at commit cb3979a0, whose records this version cannot repeat.
+`experiments/complement.py` made this page; its first lines say how to repeat it. The records of the rivals of
+LSTM-Reuters, of those of LSTM-IMDB with 150 or more texts, and of the BERTs come from an earlier script that is not
+committed. [The decision](../../docs/decisions/2026-11-23-kept-words.md) says what follows.
 """
 
 

@@ -167,8 +167,9 @@ FAITHFULNESS = """\
 ## How good the scores are
 
 Validation texts, one seed. Delta Accuracy is the mean over k = 1 ... 15. Below each figure: by how much `mase` is ahead
-on the same texts, with a paired 95 % interval (a bootstrap over texts); of sufficiency, lower is better. `mase` is here
-that of 2026-11-23, before half of the first round [kept few words](../../docs/decisions/2026-11-24-sparse-rows.md).
+on the same texts, with a paired 95 % interval (a bootstrap over texts, widened if they are few); of sufficiency, lower
+is better. `mase` is here that of 2026-11-23, before half of the first round [kept few
+words](../../docs/decisions/2026-11-24-sparse-rows.md).
 """
 
 

@@ -106,9 +106,9 @@ INTRODUCTION = """\
 Validation texts, explained with 1,000 samples in float32 (AMD EPYC). All candidates have the same rows, and differ in
 the laws that the scores stand for: the four figures are the shares of fair coins, of rows that mask every word with the
 rate .9, of rows that mask the strong words, and of rows that keep them. Delta Accuracy is the mean over k = 1 ... 15.
-Below each figure: by how much `mase` is ahead on the same texts, with a paired 95 % interval (a bootstrap over texts);
-of sufficiency, lower is better. `experiments/effects.py` made this page; its first lines say how to repeat it.
-[The decision](../../docs/decisions/2026-11-24-two-effects.md) says what follows.
+Below each figure: by how much `mase` is ahead on the same texts, with a paired 95 % interval (a bootstrap over texts,
+widened if they are few); of sufficiency, lower is better. `experiments/effects.py` made this page; its first lines say
+how to repeat it. [The decision](../../docs/decisions/2026-11-24-two-effects.md) says what follows.
 """
 
 

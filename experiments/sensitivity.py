@@ -95,8 +95,8 @@ INTRODUCTION = """\
 Test texts that the LSTMs classify correctly, with as many samples as `n_samples="auto"` gives.
 [Metrics](../../docs/metrics.md) says what each column is. Lower is better in max-sensitivity, NAOPC bottom first and
 deletion. Below each figure: by how much `mase` is better on the same texts, with a paired 95 % interval (a bootstrap
-over texts). A max-sensitivity or a NAOPC that does not exist is left out: that of scores that are all 0, or of a
-prediction that no order changes. `random` does not look at the text, so that nothing can change it.
+over texts, widened if they are few). A max-sensitivity or a NAOPC that does not exist is left out: that of scores that
+are all 0, or of a prediction that no order changes. `random` does not look at the text, so that nothing can change it.
 `experiments/sensitivity.py` made this page; its first lines say how to repeat it.
 """
 
