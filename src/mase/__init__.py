@@ -60,8 +60,9 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Attribution": "mase.attribution",
         "Attributions": "mase.attribution",
@@ -89,7 +90,3 @@ __getattr__ = lazy_names(
     | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
     | {"Widget": [("anywidget", "notebook")]},
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -11,7 +11,7 @@ from mase.lazy import lazy_names
 
 
 def test_names_are_found_in_their_modules_and_submodules_are_themselves():
-    find = lazy_names("json", {"JSONDecoder": "json.decoder", "decoder": "json.decoder"})
+    find, _ = lazy_names("json", [], {"JSONDecoder": "json.decoder", "decoder": "json.decoder"})
     assert find("JSONDecoder") is json.JSONDecoder
     assert find("decoder") is decoder
     with pytest.raises(AttributeError, match="module 'json' has no attribute 'encoder'"):
@@ -19,9 +19,11 @@ def test_names_are_found_in_their_modules_and_submodules_are_themselves():
 
 
 def test_a_missing_package_is_named_before_the_import_fails():
-    find = lazy_names("shop", {"Model": "shop.no_such_module"}, needs={"Model": [("no_such_package", "hf")]})
+    places, needs = {"Model": "shop.no_such_module"}, {"Model": [("json", "hf"), ("no_such_package", "hf")]}
+    find, offer = lazy_names("shop", ["Model", "Book"], places, needs)
     with pytest.raises(MissingDependencyError, match=r"no_such_package is not installed.*mase-xai\[hf\]"):
         find("Model")
+    assert offer() == ["Book"]
 
 
 @pytest.mark.parametrize(

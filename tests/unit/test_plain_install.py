@@ -21,6 +21,9 @@ MISSING = (
     "pyarrow",
     "starlette",
     "uvicorn",
+    "anywidget",
+    "duckdb",
+    "keras",
 )
 # As if these were not installed: nothing finds them, whether it imports them or only asks.
 PLAIN = f"""
@@ -324,3 +327,10 @@ def test_streams_that_the_caller_closed(closed, folder):
     )
     assert done.returncode == 0, done.stderr
     assert [json.loads(row)["document"][0]["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]
+
+
+def test_help_describes_what_can_be_imported():
+    packages = "mase, mase.corpus, mase.models, mase.summary, mase.testing, mase.widget"
+    code = f"{PLAIN}\nimport pydoc, {packages}\nfor one in ({packages}):\n    pydoc.render_doc(one)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")

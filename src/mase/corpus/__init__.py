@@ -7,8 +7,9 @@ from mase.lazy import lazy_names
 
 __all__ = ["Run", "open_run"]
 
-__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "mase.corpus.opened"))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    __all__,
+    dict.fromkeys(__all__, "mase.corpus.opened"),
+    needs=dict.fromkeys(__all__, (("pyarrow", "corpora"),)),
+)

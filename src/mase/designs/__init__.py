@@ -41,8 +41,9 @@ DESIGNS = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Covariance": "mase.regression.covariance",
         "Design": "mase.regression.design",
@@ -52,7 +53,3 @@ __getattr__ = lazy_names(
         "Sample": "mase.regression.problem",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -33,8 +33,9 @@ ESTIMATORS = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Estimate": "mase.regression.estimate",
         "Estimator": "mase.regression.estimator",
@@ -42,7 +43,3 @@ __getattr__ = lazy_names(
         "Solver": "mase.regression.estimator",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

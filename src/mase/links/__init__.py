@@ -96,10 +96,6 @@ def value_names(k: int) -> tuple[str, ...]:
 
 # Imported on first use, because they load NumPy.
 _OF_RESPONSES = ("FLOOR", "floored", "function_of", "predictions", "probabilities", "respond")
-__getattr__ = lazy_names(
-    __name__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
+__getattr__, __dir__ = lazy_names(
+    __name__, __all__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -39,8 +39,9 @@ METRICS = Registry(
 )
 
 # Imported on first use: these load NumPy, which the names above do not.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Column": "mase.metrics.protocol",
         "Instance": "mase.metrics.protocol",
@@ -50,7 +51,3 @@ __getattr__ = lazy_names(
         "masker": "mase.metrics.masking",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -56,8 +56,9 @@ __all__ = [
     "load",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Binding": "mase.models.protocol",
         "Model": "mase.models.protocol",
@@ -90,7 +91,3 @@ __getattr__ = lazy_names(
         "export_onnx": [("onnxruntime", "onnx"), ("torch", "hf"), ("transformers", "hf")],
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

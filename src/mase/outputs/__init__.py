@@ -50,14 +50,11 @@ def form_of(path: str | os.PathLike[str]) -> str:
 
 
 # Imported on first use: these load NumPy, which the names above do not.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Output": "mase.outputs.protocol",
         "OutputFile": "mase.outputs.file",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -29,8 +29,9 @@ PROCEDURES = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Estimate": "mase.regression.estimate",
         "Oracle": "mase.regression.oracle",
@@ -39,7 +40,3 @@ __getattr__ = lazy_names(
         "Strategy": "mase.regression.strategy",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

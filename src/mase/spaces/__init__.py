@@ -24,14 +24,11 @@ SPACES = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
+    __all__,
     {
         "Noise": "mase.spaces.protocol",
         "Space": "mase.spaces.protocol",
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

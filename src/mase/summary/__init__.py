@@ -4,8 +4,9 @@ from mase.lazy import lazy_names
 
 __all__ = ["Summary", "summarise"]
 
-__getattr__ = lazy_names(__name__, {"Summary": "mase.summary.summary", "summarise": "mase.summary.summarising"})
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    __all__,
+    {"Summary": "mase.summary.summary", "summarise": "mase.summary.summarising"},
+    needs=dict.fromkeys(__all__, (("pyarrow", "corpora"), ("duckdb", "corpora"))),
+)

@@ -45,10 +45,7 @@ __all__ = [
 ]
 
 # Imported on first use, because they load torch.
-__getattr__ = lazy_names(
-    __name__, dict.fromkeys(("SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"), "mase.testing.modules")
+_TORCH = ("SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids")
+__getattr__, __dir__ = lazy_names(
+    __name__, __all__, dict.fromkeys(_TORCH, "mase.testing.modules"), needs=dict.fromkeys(_TORCH, (("torch", "torch"),))
 )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

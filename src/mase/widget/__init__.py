@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Widget"]
 
-__getattr__ = lazy_names(__name__, {"Widget": "mase.widget.widget"}, needs={"Widget": [("anywidget", "notebook")]})
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__, __all__, {"Widget": "mase.widget.widget"}, needs={"Widget": [("anywidget", "notebook")]}
+)
