@@ -14,7 +14,7 @@ from mase.corpus.opened import Run, open_run
 from mase.corpus.source import Item
 from mase.corpus.storage import storage_of
 from mase.errors import DataError
-from mase.files import cannot_read
+from mase.files import cannot_read, writing
 from mase.io.json import Failure, loads
 from mase.io.schema import SCHEMA
 
@@ -44,6 +44,8 @@ def run_of_results(path: Path, folder: Path, tell: Callable[[float], None]) -> R
     DataError
         If the file cannot be read, a line is not a result, or the results are of several models or methods.
     """
+    with writing(folder):
+        folder.mkdir(parents=True)
     target, made = Folder(storage_of(folder)), _Made()
     rows = _new_rows()
     for result, share in _results(path):
