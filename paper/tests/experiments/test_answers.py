@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from mase import provenance
 from mase.errors import DataError
 from mase_paper.experiments.answers import Answer, Answers
+from mase_paper.experiments.provenance import origin
 
 ABOUT = {"model": {"name": "lstm", "sha256": "00"}, "versions": {"torch": "2.13.0"}}
 TEXT = "a “dull” \ud800 film"  # with half of a surrogate pair, as a text in a table may have
@@ -76,6 +78,16 @@ def test_the_folder_says_whose_answers_it_has(tmp_path):
     answers = Answers(tmp_path, ABOUT)
     (told,) = tmp_path.glob("*/about.json")
     assert (told.parent, json.loads(told.read_text(encoding="utf-8"))) == (answers.folder, ABOUT)
+
+
+def test_answers_of_other_instructions_or_another_tokenizer_are_others(lstm_model, monkeypatch):
+    mine = origin(lstm_model)
+    monkeypatch.setattr(provenance, "vector_instructions", lambda: "others")
+    assert origin(lstm_model) != mine
+    monkeypatch.undo()
+    assert origin(lstm_model) == mine
+    monkeypatch.setattr(type(lstm_model), "reads", lambda _: {"tokenizer_sha256": "01"})
+    assert origin(lstm_model) != mine
 
 
 @pytest.mark.parametrize(
