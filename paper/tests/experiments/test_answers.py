@@ -80,6 +80,14 @@ def test_the_folder_says_whose_answers_it_has(tmp_path):
     assert (told.parent, json.loads(told.read_text(encoding="utf-8"))) == (answers.folder, ABOUT)
 
 
+def test_two_runs_at_once_lose_no_answers(tmp_path, some):
+    one, other = Answers(tmp_path, ABOUT), Answers(tmp_path, ABOUT)
+    first, second = ({digest(number): some[digest(number)]} for number in (0, 1))
+    one.write(TEXT, first)
+    other.write(TEXT, second)
+    assert same(one.read(TEXT), first | second)
+
+
 def test_answers_of_other_instructions_or_another_tokenizer_are_others(lstm_model, monkeypatch):
     mine = origin(lstm_model)
     monkeypatch.setattr(provenance, "vector_instructions", lambda: "others")

@@ -18,7 +18,8 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import DataError
-from mase.files import cannot_read, read_bytes, write_stream, write_text
+from mase.files import cannot_read, read_bytes, write_stream, write_text, writing
+from mase.platforms import locked
 
 __all__ = ["Answer", "Answers"]
 
@@ -84,13 +85,19 @@ class Answers:
             ) from None
 
     def write(self, text: str, answers: Mapping[bytes, Answer]) -> None:
-        """Write all answers about a text; those of models in single precision take half of the space.
+        """Add answers to those about a text, which another run may have written meanwhile.
+
+        Those of models in single precision take half of the space.
 
         Raises
         ------
         DataError
-            If the file cannot be written.
+            If the file cannot be read or written.
         """
+        with writing(self.folder), locked(self.folder):
+            self._replace(text, {**self.read(text), **answers})
+
+    def _replace(self, text: str, answers: Mapping[bytes, Answer]) -> None:
         scores = np.concatenate([answer.scores for answer in answers.values()])
         single = scores.astype(np.float32)
         stream = BytesIO()
