@@ -1,6 +1,7 @@
 """Tests of `mase_paper.experiments.answers`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -98,14 +99,31 @@ def test_answers_of_other_instructions_or_another_tokenizer_are_others(lstm_mode
     assert origin(lstm_model) != mine
 
 
+def encrypted(whole):
+    """Return the content of an archive whose files say that they are encrypted."""
+    marked = bytearray(whole)
+    for entry in re.finditer(rb"PK\x01\x02", whole):
+        marked[entry.start() + 8] |= 1
+    return bytes(marked)
+
+
 @pytest.mark.parametrize(
-    "damage", [b"", b"PK\x03\x04", lambda whole: whole[:-40], lambda whole: whole[: len(whole) // 2]]
+    "damage",
+    [
+        lambda _: b"",
+        lambda _: b"PK\x03\x04",
+        lambda whole: whole[:-40],
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole.replace(whole[60:70], b"\xff" * 10),
+        encrypted,
+    ],
+    ids=["empty", "begun", "cut", "half", "other bytes", "encrypted"],
 )
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path, some, damage):
     answers = Answers(tmp_path, ABOUT)
     answers.write(TEXT, some)
     path = answers.path(TEXT)
-    path.write_bytes(damage if isinstance(damage, bytes) else damage(path.read_bytes()))
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError) as caught:
         answers.read(TEXT)
     assert path.name in str(caught.value)

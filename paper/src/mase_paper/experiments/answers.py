@@ -7,6 +7,7 @@ one may differ in their last bits.
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -24,6 +25,8 @@ from mase.platforms import locked
 __all__ = ["Answer", "Answers"]
 
 _ABOUT, _DIGEST = "about.json", 16
+# Errors of NumPy, zipfile and zlib for damaged files; NotImplementedError is a RuntimeError.
+_DAMAGED = (EOFError, LookupError, OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Answers:
                 digest.tobytes(): Answer(batch, float(took))
                 for digest, batch, took in zip(digests, scores, seconds, strict=True)
             }
-        except (EOFError, IndexError, KeyError, OSError, ValueError, zipfile.BadZipFile) as error:
+        except _DAMAGED as error:
             raise DataError(
                 f"{cannot_read(path, error)}; it is damaged: delete it, and its rows are asked again"
             ) from None
