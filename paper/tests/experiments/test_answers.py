@@ -137,6 +137,15 @@ def test_a_file_of_something_else_is_an_error(tmp_path):
             answers.read(TEXT)
 
 
+def test_a_file_that_the_system_refuses_is_not_to_be_deleted(tmp_path):
+    answers = Answers(tmp_path, ABOUT)
+    answers.path(TEXT).mkdir()
+    with pytest.raises(DataError) as caught:
+        answers.read(TEXT)
+    assert answers.path(TEXT).name in str(caught.value)
+    assert "damaged" not in str(caught.value)
+
+
 def test_a_folder_that_is_a_file_is_an_error(tmp_path):
     (tmp_path / "file").write_bytes(b"mine")
     with pytest.raises(DataError):

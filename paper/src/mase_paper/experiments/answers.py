@@ -74,8 +74,9 @@ class Answers:
         path = self.path(text)
         if not path.exists():
             return {}
+        content = BytesIO(read_bytes(path))
         try:
-            with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as file:
+            with np.load(content, allow_pickle=False) as file:
                 digests, ends, seconds = file["digests"], file["ends"], file["seconds"]
                 scores = np.split(file["scores"].astype(np.float64), ends[:-1])
             return {
