@@ -42,9 +42,7 @@ def lazy_names(
         return module if places[name] == f"{package}.{name}" else getattr(module, name)
 
     def __dir__() -> list[str]:
-        return sorted(
-            name for name in names if all(find_spec(needed) is not None for needed, _ in needed_by.get(name, ()))
-        )
+        return sorted(name for name in names if all(_is_there(needed) for needed, _ in needed_by.get(name, ())))
 
     return __getattr__, __dir__
 
@@ -57,5 +55,12 @@ def require(package: str, extra: str) -> None:
     MissingDependencyError
         If the package is not installed.
     """
-    if find_spec(package) is None:
+    if not _is_there(package):
         raise MissingDependencyError(f"{package} is not installed; run: pip install 'mase-xai[{extra}]'")
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # a module without a `__spec__`, which somebody has put in the place of a package
+        return True

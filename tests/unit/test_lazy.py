@@ -1,13 +1,15 @@
 """Tests of `mase.lazy`."""
 
 import json
+import sys
 from importlib import import_module
 from json import decoder
+from types import ModuleType
 
 import pytest
 
 from mase.errors import MissingDependencyError
-from mase.lazy import lazy_names
+from mase.lazy import lazy_names, require
 
 
 def test_names_are_found_in_their_modules_and_submodules_are_themselves():
@@ -32,3 +34,10 @@ def test_a_missing_package_is_named_before_the_import_fails():
 def test_completion_offers_names_that_are_not_imported_yet(package):
     module = import_module(package)
     assert set(module.__all__) == set(dir(module))
+
+
+def test_a_module_that_a_test_puts_in_the_place_of_a_package_is_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", ModuleType("pyarrow"))  # it has no `__spec__`
+    require("pyarrow", "corpora")
+    _, names = lazy_names("p", ["run"], {"run": "p.run"}, needs={"run": [("pyarrow", "corpora")]})
+    assert names() == ["run"]

@@ -1,12 +1,15 @@
 """Tests of `mase_paper.experiments.answers`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from mase import provenance
 from mase.errors import DataError
 from mase_paper.experiments.answers import Answer, Answers
+from mase_paper.experiments.provenance import origin
 
 ABOUT = {"model": {"name": "lstm", "sha256": "00"}, "versions": {"torch": "2.13.0"}}
 TEXT = "a “dull” \ud800 film"  # with half of a surrogate pair, as a text in a table may have
@@ -78,14 +81,49 @@ def test_the_folder_says_whose_answers_it_has(tmp_path):
     assert (told.parent, json.loads(told.read_text(encoding="utf-8"))) == (answers.folder, ABOUT)
 
 
+def test_two_runs_at_once_lose_no_answers(tmp_path, some):
+    one, other = Answers(tmp_path, ABOUT), Answers(tmp_path, ABOUT)
+    first, second = ({digest(number): some[digest(number)]} for number in (0, 1))
+    one.write(TEXT, first)
+    other.write(TEXT, second)
+    assert same(one.read(TEXT), first | second)
+
+
+def test_answers_of_other_instructions_or_another_tokenizer_are_others(lstm_model, monkeypatch):
+    mine = origin(lstm_model)
+    monkeypatch.setattr(provenance, "vector_instructions", lambda: "others")
+    assert origin(lstm_model) != mine
+    monkeypatch.undo()
+    assert origin(lstm_model) == mine
+    monkeypatch.setattr(type(lstm_model), "reads", lambda _: {"tokenizer_sha256": "01"})
+    assert origin(lstm_model) != mine
+
+
+def encrypted(whole):
+    """Return the content of an archive whose files say that they are encrypted."""
+    marked = bytearray(whole)
+    for entry in re.finditer(rb"PK\x01\x02", whole):
+        marked[entry.start() + 8] |= 1
+    return bytes(marked)
+
+
 @pytest.mark.parametrize(
-    "damage", [b"", b"PK\x03\x04", lambda whole: whole[:-40], lambda whole: whole[: len(whole) // 2]]
+    "damage",
+    [
+        lambda _: b"",
+        lambda _: b"PK\x03\x04",
+        lambda whole: whole[:-40],
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole.replace(whole[60:70], b"\xff" * 10),
+        encrypted,
+    ],
+    ids=["empty", "begun", "cut", "half", "other bytes", "encrypted"],
 )
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path, some, damage):
     answers = Answers(tmp_path, ABOUT)
     answers.write(TEXT, some)
     path = answers.path(TEXT)
-    path.write_bytes(damage if isinstance(damage, bytes) else damage(path.read_bytes()))
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError) as caught:
         answers.read(TEXT)
     assert path.name in str(caught.value)
@@ -97,6 +135,15 @@ def test_a_file_of_something_else_is_an_error(tmp_path):
         np.savez(answers.path(TEXT), **content)
         with pytest.raises(DataError):
             answers.read(TEXT)
+
+
+def test_a_file_that_the_system_refuses_is_not_to_be_deleted(tmp_path):
+    answers = Answers(tmp_path, ABOUT)
+    answers.path(TEXT).mkdir()
+    with pytest.raises(DataError) as caught:
+        answers.read(TEXT)
+    assert answers.path(TEXT).name in str(caught.value)
+    assert "damaged" not in str(caught.value)
 
 
 def test_a_folder_that_is_a_file_is_an_error(tmp_path):

@@ -1,6 +1,7 @@
 """Check the options that several models have: their labels, the longest input, and what they return."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, get_args
 
 from mase.errors import OptionError
@@ -8,7 +9,7 @@ from mase.models.outputs import Kind
 from mase.scalars import is_integer
 from mase.text import Side
 
-__all__ = ["check_keep", "check_labels", "check_length", "check_outputs", "kept_end"]
+__all__ = ["check_ids", "check_keep", "check_labels", "check_length", "check_outputs", "kept_end"]
 
 
 def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
@@ -25,6 +26,31 @@ def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
             f"labels is {labels!r:.200}, expected one name per class, all different, for example ['neg', 'pos']"
         )
     return names
+
+
+def check_ids(
+    roles: Mapping[str, int | None], special_ids: Collection[int]
+) -> tuple[dict[str, int | None], frozenset[int]]:
+    """Return the ids of "mask", "unk" and "pad" and those that are never scored, that of "pad" too, as int.
+
+    A tensor would be equal to no id in a set.
+
+    Raises
+    ------
+    OptionError
+        If one is no integer.
+    """
+    own = {role: None if token is None else _integer(f"{role}_id", token) for role, token in roles.items()}
+    fixed = frozenset(_integer("special_ids", token) for token in special_ids)
+    pad = own.get("pad")
+    return own, fixed if pad is None else fixed | {pad}
+
+
+def _integer(name: str, token: Any) -> int:
+    try:
+        return int(operator.index(token))
+    except TypeError:
+        raise OptionError(f"{name} has {token!r:.60}, expected integer ids of the tokenizer") from None
 
 
 def check_length(max_length: int | None, least: int = 1, most: int | None = None, what: str = "") -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mase.document import Document
 from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, ShapeError
+from mase.models.options import check_ids
 from mase.models.special_tokens import special_ids
 from mase.text import Side, Span, Tokens, Truncation
 
@@ -67,9 +68,10 @@ def tokenizing(tokenizer: Any, roles: Mapping[str, int | None], special_ids: Col
     CapabilityError
         If it gives no character spans, or cannot be copied.
     OptionError
-        If it is none of these.
+        If it is none of these, or an id is no integer.
     """
-    given = {role: token for role, token in roles.items() if token is not None}
+    checked, fixed_ids = check_ids(roles, special_ids)
+    given = {role: token for role, token in checked.items() if token is not None}
     backend = tokenizer
     transformers, tokenizers = sys.modules.get("transformers"), sys.modules.get("tokenizers")
     if transformers is not None and isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
@@ -83,8 +85,7 @@ def tokenizing(tokenizer: Any, roles: Mapping[str, int | None], special_ids: Col
     if tokenizers is not None and isinstance(backend, tokenizers.Tokenizer):
         return FastTokenizer.of(backend, given)
     if callable(tokenizer):
-        pad = {given["pad"]} if "pad" in given else set()
-        return FunctionTokenizer(tokenizer, MappingProxyType(given), frozenset(special_ids) | pad)
+        return FunctionTokenizer(tokenizer, MappingProxyType(given), fixed_ids)
     raise OptionError(
         f"tokenizer is of type {type(tokenizer).__name__}, expected a tokenizer of tokenizers or transformers, or a "
         "function from a text to ids"

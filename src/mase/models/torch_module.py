@@ -18,7 +18,7 @@ from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
-from mase.models.options import check_keep, check_labels, check_length, check_outputs
+from mase.models.options import check_ids, check_keep, check_labels, check_length, check_outputs
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
@@ -92,8 +92,8 @@ class TorchModule(Reopened):
         check_outputs(outputs, multilabel=multilabel)
         self._engine = Engine(module, find_embedding(module, embedding), module)
         self._tokenize, self._labels = tokenize, names
-        self._tokens_by_role = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
-        self._fixed_ids = frozenset(special_ids) | ({pad_id} if pad_id is not None else set())
+        roles = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
+        self._tokens_by_role, self._fixed_ids = check_ids(roles, special_ids)
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel = outputs, multilabel
         self.checksum = Checksum(module)

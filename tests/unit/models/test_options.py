@@ -1,13 +1,17 @@
 """Tests of `mase.models.options`, through the models that share the checks."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 from tests.unit.models.tiny import family
 
+from mase.document import Document
 from mase.errors import OptionError
 from mase.models import Callable, HuggingFace, TorchModule, ZeroShot
 from mase.models.token_ids import TokenIds
+from mase.models.tokenizing import tokenizing
 
 
 def torch_module(**options):
@@ -63,3 +67,24 @@ def test_the_longest_input_may_be_that_of_an_array(model):
 def test_what_is_read_and_what_is_returned_are_checked(model, options, message):
     with pytest.raises(OptionError, match=message):
         model(**options)
+
+
+def tokenized(*, special_ids=(), **ids):
+    roles = {name.removesuffix("_id"): one for name, one in ids.items()}
+    return tokenizing(lambda text: [1] + [5] * len(text.split()), roles, special_ids)
+
+
+@pytest.mark.parametrize("of", [np.array, torch.tensor])
+def test_ids_of_numpy_and_torch_are_those_of_python(of):
+    model = torch_module(pad_id=of(0), unk_id=of(3), special_ids=of([1]))
+    ids = {"roles": {"mask": None, "unk": 3, "pad": 0}, "special_ids": [0, 1]}
+    assert ids.items() <= json.loads(json.dumps(model.reads())).items()
+    tokenizer = tokenized(pad_id=of(0), unk_id=of(3), special_ids=of([1]))
+    assert tokenizer.encode(Document.of("a b"), "model").fixed == (True, False, False)
+
+
+@pytest.mark.parametrize("model", [torch_module, tokenized])
+@pytest.mark.parametrize("option", [{"pad_id": "[PAD]"}, {"unk_id": 1.5}, {"special_ids": ["[CLS]", 1]}])
+def test_ids_are_integers(model, option):
+    with pytest.raises(OptionError, match=next(iter(option))):
+        model(**option)

@@ -7,6 +7,7 @@ one may differ in their last bits.
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,11 +19,14 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import DataError
-from mase.files import cannot_read, read_bytes, write_stream, write_text
+from mase.files import cannot_read, read_bytes, write_stream, write_text, writing
+from mase.platforms import locked
 
 __all__ = ["Answer", "Answers"]
 
 _ABOUT, _DIGEST = "about.json", 16
+# Errors of NumPy, zipfile and zlib for damaged files; NotImplementedError is a RuntimeError.
+_DAMAGED = (EOFError, LookupError, OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +74,34 @@ class Answers:
         path = self.path(text)
         if not path.exists():
             return {}
+        content = BytesIO(read_bytes(path))
         try:
-            with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as file:
+            with np.load(content, allow_pickle=False) as file:
                 digests, ends, seconds = file["digests"], file["ends"], file["seconds"]
                 scores = np.split(file["scores"].astype(np.float64), ends[:-1])
             return {
                 digest.tobytes(): Answer(batch, float(took))
                 for digest, batch, took in zip(digests, scores, seconds, strict=True)
             }
-        except (EOFError, IndexError, KeyError, OSError, ValueError, zipfile.BadZipFile) as error:
+        except _DAMAGED as error:
             raise DataError(
                 f"{cannot_read(path, error)}; it is damaged: delete it, and its rows are asked again"
             ) from None
 
     def write(self, text: str, answers: Mapping[bytes, Answer]) -> None:
-        """Write all answers about a text; those of models in single precision take half of the space.
+        """Add answers to those about a text, which another run may have written meanwhile.
+
+        Those of models in single precision take half of the space.
 
         Raises
         ------
         DataError
-            If the file cannot be written.
+            If the file cannot be read or written.
         """
+        with writing(self.folder), locked(self.folder):
+            self._replace(text, {**self.read(text), **answers})
+
+    def _replace(self, text: str, answers: Mapping[bytes, Answer]) -> None:
         scores = np.concatenate([answer.scores for answer in answers.values()])
         single = scores.astype(np.float32)
         stream = BytesIO()

@@ -6,9 +6,10 @@ from shlex import quote
 from typing import Any
 
 from mase.datasets import Split
+from mase.models.identity import identity_in_run
 from mase.models.protocol import Model
 from mase.platforms import processor_name
-from mase.provenance import installed
+from mase.provenance import environment, installed
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
@@ -50,9 +51,9 @@ def header(
     }
 
 
-def origin(model: Model, device: str | None) -> dict[str, Any]:
-    """Return what the answers of a model depend on besides its input: the weights, the versions and the machine."""
-    return {"model": _model(model), "versions": dict(installed()), "hardware": hardware(device)}
+def origin(model: Model) -> dict[str, Any]:
+    """Return what the answers of a model depend on besides the text: weights, tokenizer, versions and machine."""
+    return {"model": identity_in_run(model), "made_with": environment(model)}
 
 
 def _model(model: Model) -> dict[str, str | None]:

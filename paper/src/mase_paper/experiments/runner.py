@@ -226,7 +226,7 @@ def _trial(setup: _Setup) -> Trial:
     configure(1)
     target = TARGETS[setup.target]
     model = target.load(setup.models, setup.device)
-    answers = None if setup.answers is None else Answers(setup.answers, origin(model, setup.device))
+    answers = None if setup.answers is None else Answers(setup.answers, origin(model))
     return Trial(model, setup.configurations, setup.precision, target.operators, answers)
 
 

@@ -257,12 +257,22 @@ def _check_connected(address: str | None) -> None:
     known = None
     with suppress(Exception):
         known = ray.get_runtime_context().gcs_address
-    if address not in (None, "auto", known):
+    if address not in (None, "auto", known) and (known is None or _endpoint(str(address)) != _endpoint(known)):
         raise OptionError(
             f"the address is {address!r:.200}, but this process is connected to the Ray cluster "
             f"{known or 'of a client'} already, expected no other address; leave it out to use that cluster, or call "
             "ray.shutdown() before"
         )
+
+
+def _endpoint(address: str) -> tuple[str, str]:
+    """Return the IP address and the port; of names of this machine that in the network, as Ray does."""
+    from ray.util import get_node_ip_address
+
+    host, _, port = address.rpartition(":")
+    with suppress(OSError, UnicodeError):
+        host = socket.gethostbyname(host)
+    return get_node_ip_address() if host.startswith("127.") else host, port
 
 
 def _check_answers(address: str) -> None:

@@ -87,12 +87,12 @@ def test_the_address_of_another_cluster_than_the_connected_one_is_refused(cluste
     assert ray.get_runtime_context().gcs_address in str(error.value)
 
 
-@pytest.mark.parametrize("address", ["auto", "the same"])
+@pytest.mark.parametrize("address", ["auto", "{host}:{port}", "localhost:{port}", "127.0.0.1:{port}"])
 def test_the_address_of_the_connected_cluster_is_taken(cluster, recipe, address):
     import ray
 
-    address = ray.get_runtime_context().gcs_address if address == "the same" else address
-    engine = ENGINES["ray"](Resources(1, address=address))
+    host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+    engine = ENGINES["ray"](Resources(1, address=address.format(host=host, port=port)))
     assert engine.start(recipe) == 1
     engine.close()
     assert ray.is_initialized()
