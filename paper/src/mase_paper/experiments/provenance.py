@@ -38,7 +38,7 @@ def header(
         "spec": str(configuration),
         "seed": configuration.seed,
         "method": trial.describe(configuration),
-        "model": _model(trial.model),
+        "model": {"name": trial.model.name, "sha256": trial.model.sha256},
         "data": {"name": split.name, "split": split.split, "sha256": split.sha256},
         "text_seed": text_seed,
         "precision": trial.precision,
@@ -54,10 +54,6 @@ def header(
 def origin(model: Model) -> dict[str, Any]:
     """Return what the answers of a model depend on besides the text: weights, tokenizer, versions and machine."""
     return {"model": identity_in_run(model), "made_with": environment(model)}
-
-
-def _model(model: Model) -> dict[str, str | None]:
-    return {"name": model.name, "sha256": model.sha256}
 
 
 def hardware(device: str | None) -> Mapping[str, Any]:

@@ -250,18 +250,19 @@ def _check_connected(address: str | None) -> None:
     Raises
     ------
     OptionError
-        If it is not. Of a connection by Ray Client no address is known.
+        If it is not. Of a connection by Ray Client no address is known, so any is taken for its own.
     """
     import ray
 
     known = None
     with suppress(Exception):
         known = ray.get_runtime_context().gcs_address
-    if address not in (None, "auto", known) and (known is None or _endpoint(str(address)) != _endpoint(known)):
+    if known is None or address in (None, "auto", known):
+        return
+    if _endpoint(address) != _endpoint(known):
         raise OptionError(
-            f"the address is {address!r:.200}, but this process is connected to the Ray cluster "
-            f"{known or 'of a client'} already, expected no other address; leave it out to use that cluster, or call "
-            "ray.shutdown() before"
+            f"the address is {address!r:.200}, but this process is connected to the Ray cluster {known} already, "
+            "expected no other address; leave it out to use that cluster, or call ray.shutdown() before"
         )
 
 
