@@ -1,111 +1,140 @@
 """Measure what explanations cover that a rule stopped. The table goes to `experiments/stopping/stopping.md`.
 
-Validation texts are explained with stopping rules. The long-run value of a score is its mean over other seeds that ask
-all rows; its own error is counted.
+The validation texts of `coverage.py` are explained with each stopping rule and many seeds. What a score stands for in
+the long run is the mean over the other seeds with the same rule; its own error is counted. Every explanation goes to
+RECORDS as a line of JSON as soon as it is done, so that an interrupted run continues where it stopped. Targets may run
+side by side, each in a process of its own:
+
+    python experiments/stopping.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 40
+
+Without a target, the page is written, and what it says of each text goes to `experiments/stopping/texts.jsonl`:
 
     python experiments/stopping.py DATA_DIR
 """
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from coverage import DIGITS, FEWEST_WORDS, SKIPPED, TOP, Z, covered, half_width, records
 
 import mase
 from mase.datasets import load as load_split
 from mase.models import load
-from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
-NAMES = ("lstm-imdb", "lstm-reuters")
-RULES: tuple[dict[str, Any], ...] = ({}, {"tolerance": 0.1}, {"tolerance": 0.2}, {"stable_top": 3})
-N_SAMPLES, SEEDS, LONG_RUN = 1000, range(6), range(100, 120)
-WORDS = range(12, 150)
-# Settings were chosen on some of the first texts (`coverage.py`).
-SKIPPED = 80
-TOP = 5
+N_SAMPLES = 1000
+RULES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "tolerance=0.1": {"tolerance": 0.1},
+    "tolerance=0.2": {"tolerance": 0.2},
+    "stable_top=3": {"stable_top": 3},
+}
+HERE = Path(__file__).with_suffix("")
+RECORDS = Path(__file__).parents[1] / "build" / "stopping"
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
-    """One stopped explanation: the shares of all scores, and of the highest, that cover their long-run values.
+def explain(target: str, args: argparse.Namespace) -> None:
+    """Write the records of a target that its file lacks: all texts with one seed, and then with the next."""
+    model = load(target)
+    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    long_enough = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
+    texts = list(islice(long_enough, SKIPPED, SKIPPED + args.n_texts))
+    path = args.records / f"{target}.jsonl"
+    done = {(one["rule"], one["row"], one["seed"]) for one in records(path)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for seed in range(args.n_seeds):
+            for chosen in texts:
+                for name, rule in RULES.items():
+                    if (name, chosen.row, seed) not in done:
+                        found = mase.Explainer(model, n_samples=N_SAMPLES, seed=seed, **rule)(chosen.text)
+                        line = {"rule": name, "row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries}
+                        numbers = {"scores": found.scores, "errors": found.standard_errors}
+                        rounded = {key: np.round(values, DIGITS).tolist() for key, values in numbers.items()}
+                        file.write(json.dumps(line | rounded) + "\n")
+                        file.flush()
 
-    `same` is the share of the highest words that are the highest of the long run, and `n_queries` the cost.
-    """
 
-    every: float
-    top: float
-    same: float
-    n_queries: int
+def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what the intervals cover of each rule and text, with the seeds that all of them have."""
+    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for one in some:
+        groups.setdefault((one["rule"], one["row"]), []).append(one)
+    n_seeds = min(len(group) for group in groups.values()) if groups else 0
+    for (rule, row), group in groups.items():
+        first = sorted(group, key=lambda one: one["seed"])[:n_seeds]
+        scores, errors = (np.array([one[name] for one in first]) for name in ("scores", "errors"))
+        order = np.argsort(-scores, axis=1)[:, :TOP]
+        highest = set(np.argsort(-scores.mean(axis=0))[:TOP].tolist())
+        same = float(np.mean([len(highest & set(shown.tolist())) / TOP for shown in order]))
+        found = {name: round(value, 4) for name, value in (covered(scores, errors) | {"same": same}).items()}
+        cost = float(np.mean([one["n_queries"] for one in first]))
+        yield {"rule": rule, "row": row, "seeds": n_seeds, "n_queries": cost, **found}
 
 
-def covered(model: Model, text: str) -> Iterator[list[Covered]]:
-    """Yield what explanations of a text cover, by rule."""
-    runs = np.array([mase.Explainer(model, n_samples=N_SAMPLES, seed=seed)(text).scores for seed in LONG_RUN])
-    truth, error = runs.mean(axis=0), runs.std(axis=0, ddof=1) / len(runs) ** 0.5
-    highest = np.argsort(-truth)[:TOP]
+def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of a target: a row for each rule."""
+    yield f"## {TARGETS[target].title}"
+    yield ""
+    yield "| rule | texts | seeds | evaluations | highest | worst text | shown | others | same |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     for rule in RULES:
-        explanations = [mase.Explainer(model, n_samples=N_SAMPLES, seed=seed, **rule)(text) for seed in SEEDS]
-        yield [
-            Covered(
-                float((inside := abs(found.scores - truth) <= 1.96 * np.hypot(found.standard_errors, error)).mean()),
-                float(inside[highest].mean()),
-                len(set(highest) & set(found.order[:TOP].tolist())) / TOP,
-                found.fit.n_queries,
-            )
-            for found in explanations
-        ]
-
-
-def row(name: str, by_text: list[list[Covered]]) -> str:
-    """Return a row of the table: means over texts and seeds, and the lowest mean of a text."""
-    means = [[np.mean([getattr(one, key) for one in found]) for key in Covered.__slots__] for found in by_text]
-    every, top, same, n_queries = np.mean(means, axis=0)
-    worst = np.min(means, axis=0)[1]
-    return f"| {name} | {n_queries:,.0f} | {every:.2f} | {top:.2f} | {worst:.2f} | {same:.2f} |"
+        own = [one for one in texts if one["rule"] == rule]
+        mean = {key: float(np.mean([one[key] for one in own])) for key in ("top", "shown", "rest", "same", "n_queries")}
+        half, worst = half_width([one["top"] for one in own]), min(one["top"] for one in own)
+        name = rule if rule == "none" else f"`{rule}`"
+        told = f"{mean['top']:.3f} ± {half:.3f} | {worst:.2f} | {mean['shown']:.3f} | {mean['rest']:.3f}"
+        yield f"| {name} | {len(own)} | {own[0]['seeds']} | {mean['n_queries']:.0f} | {told} | {mean['same']:.2f} |"
+    yield ""
 
 
 INTRODUCTION = f"""\
 # What explanations cover that a rule stopped
 
-Made by `experiments/stopping.py`: method `mase`, at most {N_SAMPLES:,} samples, validation texts of {WORDS.start} to
-{WORDS.stop} words after the first {SKIPPED}, {len(SEEDS)} seeds. *Covered* is the share of the scores whose 95 %
-interval contains the long-run value, the mean over {len(LONG_RUN)} other seeds that ask all rows (its error is
-counted); then the same for the {TOP} words that are highest in the long run, and the lowest of a text. *Same* is the
-share of these words among the {TOP} highest of the explanation.
+Made by `experiments/stopping.py`: method `mase`, at most {N_SAMPLES:,} samples, the validation texts of [the page about
+coverage](../coverage/coverage.md). Each figure is the share of the intervals, of {Z} standard errors, that contain the
+long-run value of the score: its mean over the other seeds with the same rule, whose own error is counted. *Highest* are
+the {TOP} highest words of the long run (± is a 95 % interval over texts, by Student's t), *worst text* is the lowest
+share of a text, *shown* are the {TOP} words that each explanation shows as the highest, and *others* are all but the
+highest. *Same* is the share of the {TOP} highest words of the long run that an explanation shows as its {TOP} highest.
+"""
 
-| target (texts), rule | evaluations | covered | of the highest | worst text | same |
-|---|--:|--:|--:|--:|--:|"""
+
+def report(args: argparse.Namespace) -> None:
+    """Write the page, and the figures of each text. Those of targets without records stay."""
+    earlier, told, lines = records(HERE / "texts.jsonl"), [], [INTRODUCTION]
+    for target in TARGETS:
+        now = list(by_text(records(args.records / f"{target}.jsonl")))
+        kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
+        texts = now or kept
+        lines += table(target, texts) if texts else []
+        told += [json.dumps({"target": target} | one) + "\n" for one in texts]
+    HERE.mkdir(exist_ok=True)
+    (HERE / "stopping.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    (HERE / "texts.jsonl").write_text("".join(told), encoding="utf-8")
 
 
 def main() -> None:
-    """Measure, and write the table."""
+    """Explain the texts of a target, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir")
-    parser.add_argument("--n-texts", type=int, default=10)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(""))
+    parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
+    parser.add_argument("--n-texts", type=int, default=20)
+    parser.add_argument("--n-seeds", type=int, default=40)
+    parser.add_argument("--records", type=Path, default=RECORDS)
     args = parser.parse_args()
     configure(1)
-    lines = [INTRODUCTION]
-    for name in NAMES:
-        model, target = load(name), TARGETS[name]
-        split = load_split(target.dataset, "validation", args.data_dir)
-        long_enough = (one.text for one in choose(model, split, 0) if len(one.text.split()) >= WORDS.start)
-        texts = (text for text in islice(long_enough, SKIPPED, None) if len(text.split()) in WORDS)
-        by_text = [list(covered(model, text)) for text in islice(texts, args.n_texts)]
-        for index, rule in enumerate(RULES):
-            named = ", ".join(f"`{key}={value}`" for key, value in rule.items()) or "none"
-            found = [text[index] for text in by_text]
-            lines.append(row(f"{target.title} ({len(by_text)}), {named}", found))
-            print(lines[-1], flush=True)  # noqa: T201
-    args.output.mkdir(parents=True, exist_ok=True)
-    (args.output / "stopping.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if args.target is None:
+        report(args)
+    else:
+        explain(args.target, args)
 
 
 if __name__ == "__main__":
