@@ -1,5 +1,6 @@
 """Models that tests of both packages share. One thread: two are slower when both cores are busy."""
 
+import gc
 import os
 import signal
 from importlib.util import find_spec
@@ -33,6 +34,17 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
         signal.signal(number, handler)
 BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Never look for garbage among what collection leaves, which lives to the end; that took seconds each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
