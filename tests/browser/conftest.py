@@ -74,7 +74,7 @@ def address(tmp_path_factory):
     run, broken = write_reviews(folder / "run"), folder / "broken.jsonl"
     broken.write_text("<script>alert(1)</script>\n", encoding="utf-8")
     models = [option for name in (*MODELS, TOPICS, MOODS, SLOW, PRICES, RECALL) for option in ("-m", name)]
-    command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--threads", "1", "--no-browser"]
+    command = [sys.executable, "-m", "mase", "serve", *models, "--port", "0", "--no-browser"]
     command += ["--label-column", "label", run, broken]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         yield next(word for word in server.stdout.readline().split() if word.startswith("http"))

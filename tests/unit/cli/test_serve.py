@@ -46,7 +46,7 @@ def children(pid):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
-    process, address = serve("-m", JUDGE, "-m", f"{MODELS}:broken", "--port", "0")
+    process, address = serve("-m", JUDGE, "-m", f"{MODELS}:broken", "--port", "0", "--threads", "1")
     own, token = address.split("/?token=")
     assert own.startswith("http://127.0.0.1:")
     with httpx.Client(base_url=own, headers={"Origin": own}, timeout=600) as client:
