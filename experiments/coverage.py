@@ -59,27 +59,32 @@ def method_of(name: str) -> Method:
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
     model = load(target)
-    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
-    texts = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
     path = args.records / f"{target}.jsonl"
     done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        for chosen in islice(texts, args.skip, args.skip + args.n_texts):
+        for chosen in texts_of(target, model, args.data_dir, args.skip, args.n_texts):
             for name in args.methods:
                 for seed in range(args.n_seeds):
                     if (name, chosen.row, seed) not in done:
-                        line = explanation(model, method_of(name), chosen, seed, args.precision)
-                        file.write(json.dumps({"method": name} | line) + "\n")
+                        explainer = mase.Explainer(model, method=method_of(name), seed=seed, precision=args.precision)
+                        file.write(json.dumps({"method": name} | explanation(explainer, chosen)) + "\n")
                         file.flush()
 
 
-def explanation(model: Any, method: Method, chosen: Chosen, seed: int, precision: Any) -> dict[str, Any]:
+def texts_of(target: str, model: Any, data_dir: str, skip: int, n_texts: int) -> list[Chosen]:
+    """Return validation texts of a target that have enough words, in the order of all experiments."""
+    split = load_split(TARGETS[target].dataset, "validation", data_dir)
+    long_enough = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
+    return list(islice(long_enough, skip, skip + n_texts))
+
+
+def explanation(explainer: mase.Explainer, chosen: Chosen) -> dict[str, Any]:
     """Return the record of one explanation."""
-    found = mase.Explainer(model, method=method, seed=seed, precision=precision)(chosen.text)
+    found = explainer(chosen.text)
     numbers = {"scores": found.scores, "errors": found.standard_errors, **found.responses[0].effects}
     rounded = {name: np.round(values, DIGITS).tolist() for name, values in numbers.items()}
-    return {"row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries, **rounded}
+    return {"row": chosen.row, "seed": explainer.seed, "n_queries": found.fit.n_queries, **rounded}
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -95,6 +100,7 @@ def covered(scores: Floats, errors: Floats) -> dict[str, float]:
     The columns are the shares of intervals that contain the long-run value: of the highest words of the long run, of
     those that each explanation shows as the highest, and of all others than the first; and the root mean square of the
     errors over the standard deviation of the scores over seeds, a mean over the highest words and over the others.
+    `same` is the share of the highest words of the long run that an explanation shows as its highest.
     """
     n, spread = len(scores), scores.std(axis=0, ddof=1)
     long_run = (scores.sum(axis=0) - scores) / (n - 1)
@@ -107,6 +113,7 @@ def covered(scores: Floats, errors: Floats) -> dict[str, float]:
         "top": float(inside[:, top].mean()),
         "shown": float(np.take_along_axis(inside, shown, axis=1).mean()),
         "rest": float(inside[:, rest].mean()),
+        "same": float(np.isin(shown, top).mean()),
         "width_top": float(np.nanmean(width[top])),
         "width_rest": float(np.nanmean(width[rest])),
     }
@@ -173,20 +180,31 @@ words](../../docs/decisions/2026-11-24-sparse-rows.md).
 """
 
 
-def report(args: argparse.Namespace) -> None:
-    """Write the page, and the figures of each text. Those of targets without records stay."""
-    earlier, found, lines = records(HERE / "texts.jsonl"), {}, [INTRODUCTION]
+def figures(folder: Path, of_records: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return what the intervals cover by target and text, and write it to `texts.jsonl` of the folder.
+
+    What the file says of targets without records stays.
+    """
+    path, found = folder / "texts.jsonl", {}
+    earlier = records(path)
     for target in TARGETS:
-        now = list(by_text(records(args.records / f"{target}.jsonl")))
+        now = list(by_text(records(of_records / f"{target}.jsonl")))
         kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
         found[target] = now or kept
-        lines += table(target, found[target]) if found[target] else []
+    folder.mkdir(exist_ok=True)
+    told = [json.dumps({"target": target} | one) + "\n" for target, texts in found.items() for one in texts]
+    path.write_text("".join(told), encoding="utf-8")
+    return found
+
+
+def report(args: argparse.Namespace) -> None:
+    """Write the page, and the figures of each text."""
+    lines = [INTRODUCTION]
+    for target, texts in figures(HERE, args.records).items():
+        lines += table(target, texts) if texts else []
     rows = {target: records(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
     lines += [FAITHFULNESS, *(line for target, some in rows.items() if some for line in compared(target, some))]
-    HERE.mkdir(exist_ok=True)
     (HERE / "coverage.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
-    told = [json.dumps({"target": target} | one) + "\n" for target, texts in found.items() for one in texts]
-    (HERE / "texts.jsonl").write_text("".join(told), encoding="utf-8")
 
 
 def main() -> None:

@@ -15,18 +15,15 @@ Without a target, the page is written, and what it says of each text goes to `ex
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import DIGITS, FEWEST_WORDS, SKIPPED, TOP, Z, covered, half_width, records
+from coverage import SKIPPED, TOP, Z, explanation, figures, half_width, records, texts_of
 
 import mase
-from mase.datasets import load as load_split
 from mase.models import load
 from mase.models.runtime import configure
-from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
 N_SAMPLES = 1000
@@ -43,40 +40,18 @@ RECORDS = Path(__file__).parents[1] / "build" / "stopping"
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks: all texts with one seed, and then with the next."""
     model = load(target)
-    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
-    long_enough = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
-    texts = list(islice(long_enough, SKIPPED, SKIPPED + args.n_texts))
+    texts = texts_of(target, model, args.data_dir, SKIPPED, args.n_texts)
     path = args.records / f"{target}.jsonl"
-    done = {(one["rule"], one["row"], one["seed"]) for one in records(path)}
+    done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for seed in range(args.n_seeds):
             for chosen in texts:
                 for name, rule in RULES.items():
                     if (name, chosen.row, seed) not in done:
-                        found = mase.Explainer(model, n_samples=N_SAMPLES, seed=seed, **rule)(chosen.text)
-                        line = {"rule": name, "row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries}
-                        numbers = {"scores": found.scores, "errors": found.standard_errors}
-                        rounded = {key: np.round(values, DIGITS).tolist() for key, values in numbers.items()}
-                        file.write(json.dumps(line | rounded) + "\n")
+                        explainer = mase.Explainer(model, n_samples=N_SAMPLES, seed=seed, **rule)
+                        file.write(json.dumps({"method": name} | explanation(explainer, chosen)) + "\n")
                         file.flush()
-
-
-def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what the intervals cover of each rule and text, with the seeds that all of them have."""
-    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for one in some:
-        groups.setdefault((one["rule"], one["row"]), []).append(one)
-    n_seeds = min(len(group) for group in groups.values()) if groups else 0
-    for (rule, row), group in groups.items():
-        first = sorted(group, key=lambda one: one["seed"])[:n_seeds]
-        scores, errors = (np.array([one[name] for one in first]) for name in ("scores", "errors"))
-        order = np.argsort(-scores, axis=1)[:, :TOP]
-        highest = set(np.argsort(-scores.mean(axis=0))[:TOP].tolist())
-        same = float(np.mean([len(highest & set(shown.tolist())) / TOP for shown in order]))
-        found = {name: round(value, 4) for name, value in (covered(scores, errors) | {"same": same}).items()}
-        cost = float(np.mean([one["n_queries"] for one in first]))
-        yield {"rule": rule, "row": row, "seeds": n_seeds, "n_queries": cost, **found}
 
 
 def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -86,12 +61,13 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "| rule | texts | seeds | evaluations | highest | worst text | shown | others | same |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     for rule in RULES:
-        own = [one for one in texts if one["rule"] == rule]
+        own = [one for one in texts if one["method"] == rule]
         mean = {key: float(np.mean([one[key] for one in own])) for key in ("top", "shown", "rest", "same", "n_queries")}
         half, worst = half_width([one["top"] for one in own]), min(one["top"] for one in own)
         name = rule if rule == "none" else f"`{rule}`"
         told = f"{mean['top']:.3f} ± {half:.3f} | {worst:.2f} | {mean['shown']:.3f} | {mean['rest']:.3f}"
-        yield f"| {name} | {len(own)} | {own[0]['seeds']} | {mean['n_queries']:.0f} | {told} | {mean['same']:.2f} |"
+        seeds, cost = min(one["seeds"] for one in own), f"{mean['n_queries']:.0f}"
+        yield f"| {name} | {len(own)} | {seeds} | {cost} | {told} | {mean['same']:.2f} |"
     yield ""
 
 
@@ -108,17 +84,11 @@ highest. *Same* is the share of the {TOP} highest words of the long run that an 
 
 
 def report(args: argparse.Namespace) -> None:
-    """Write the page, and the figures of each text. Those of targets without records stay."""
-    earlier, told, lines = records(HERE / "texts.jsonl"), [], [INTRODUCTION]
-    for target in TARGETS:
-        now = list(by_text(records(args.records / f"{target}.jsonl")))
-        kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
-        texts = now or kept
+    """Write the page, and the figures of each text."""
+    lines = [INTRODUCTION]
+    for target, texts in figures(HERE, args.records).items():
         lines += table(target, texts) if texts else []
-        told += [json.dumps({"target": target} | one) + "\n" for one in texts]
-    HERE.mkdir(exist_ok=True)
     (HERE / "stopping.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
-    (HERE / "texts.jsonl").write_text("".join(told), encoding="utf-8")
 
 
 def main() -> None:
