@@ -1,6 +1,5 @@
 """Models that tests of both packages share. One thread: two are slower when both cores are busy."""
 
-import gc
 import os
 import signal
 from importlib.util import find_spec
@@ -34,16 +33,6 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
         signal.signal(number, handler)
 BROWSER = "tests/browser/"
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection():
-    """Do not look for garbage meanwhile: what collection makes lives to the end, and looking took seconds."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
