@@ -1,9 +1,8 @@
 """Tests of `mase.regression.interactions`."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
+from tests.exact_interactions import banzhaf, shapley
 from tests.regressions import run
 
 from mase.designs.placement import subsets
@@ -22,12 +21,6 @@ def with_pairs(pairs, size=P):
     return FunctionProbe(
         lambda c: 0.3 + c @ MAINS[:size] + sum(factor * c[:, pair].prod(axis=1) for pair, factor in products), size
     )
-
-
-def banzhaf(y, p):
-    """Return the exact Banzhaf interactions of a function on all subsets: the mean over the other words."""
-    table = y.reshape((2,) * p).transpose()
-    return {(i, j): float(np.diff(np.diff(table, axis=i), axis=j).mean()) for i, j in combinations(range(p), 2)}
 
 
 def numbers(found):
@@ -60,6 +53,16 @@ def test_all_subsets_give_the_exact_banzhaf_interactions():
         assert pair.share == pytest.approx((pair.score / 4) ** 2 / total, abs=1e-12)
     left_out = set(exact) - set(numbers(found))
     assert all((exact[pair] / 4) ** 2 / total < 0.01 for pair in left_out)
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-mask"])
+def test_pairs_are_the_exact_shapley_interactions_where_no_three_words_act_together(method):
+    probe = with_pairs({(0, 1): -2.0, (2, 5): 1.0, (3, 4): -1.5, (1, 2): 0.9}, size=6)
+    exact = shapley(probe.function(subsets(6)), 6)
+    found = run(probe, method, n_samples=64)
+    assert found.exact
+    assert set(numbers(found)) == {(0, 1), (2, 5), (3, 4), (1, 2)}
+    assert numbers(found) == pytest.approx({pair: exact[pair] for pair in numbers(found)}, abs=1e-10)
 
 
 def test_rounds_average_the_differences_of_differences_over_their_rows():
