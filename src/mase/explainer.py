@@ -57,7 +57,7 @@ class Explainer:
     evidence
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
-        `n_samples`. 0 for no test.
+        `n_samples`, but for a method of fewer than 50 samples, where they come on top. 0 for no test.
     zoom
         Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
         takes as many evaluations again.

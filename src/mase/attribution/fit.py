@@ -43,7 +43,8 @@ class Fit:
     seconds
         Wall time of the explanation.
     precision
-        Precision in which the model was evaluated. The requested precision is among the settings of the method.
+        "bfloat16" if half precision was requested and used, otherwise "float32", also for a model whose own weights
+        have another type. The requested precision is among the settings of the method.
     """
 
     split_half: float | None

@@ -219,10 +219,8 @@ class TorchModule(Reopened):
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
-        role = binding.space.reference
-        return bind(
-            self._engine, self._recognised(len(binding.tokens)), binding, self._tokens_by_role.get(role or "zero")
-        )
+        scores, roles = self._recognised(len(binding.tokens)), self._tokens_by_role
+        return bind(self._engine, scores, binding, roles.get(binding.space.reference or "zero"), (roles.get("pad"),))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""

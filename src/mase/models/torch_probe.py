@@ -1,6 +1,6 @@
 """The probe of a torch model. Large arrays are built per batch on the device of the model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -165,10 +165,13 @@ class TorchProbe:
 
 
 @torch.inference_mode(mode=False)  # inference tensors cannot be part of a derivative
-def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | None) -> TorchProbe:
+def bind(
+    engine: Engine, kind: Scores, binding: Binding, reference_id: int | None, padding: Collection[int | None]
+) -> TorchProbe:
     """Return the probe of one text, perturbed at the engine's layer.
 
-    `reference_id` is the token whose embedding, at each position, is the reference. None is the zero vector.
+    `reference_id` is the token whose embedding, at each position, is the reference. None is the zero vector. `padding`
+    are the ids that the module may leave out.
 
     Raises
     ------
@@ -181,8 +184,8 @@ def bind(engine: Engine, kind: Scores, binding: Binding, reference_id: int | Non
     spread = torch.as_tensor(
         np.where(binding.coordinate_of_token < 0, p, binding.coordinate_of_token), device=ids.device
     )
-    is_read = binding.space.reference == "pad"  # a vector that is read, where the module itself may mask its id
-    check_layer(engine, ids, spread < p, None if is_read else reference_id)
+    is_left_out = reference_id in padding  # as an id, while its vector in the place of a word is read
+    check_layer(engine, ids, spread < p, None if is_left_out else reference_id)
     inputs = ids if reference_id is None else torch.cat([ids, torch.where(spread == p, ids, reference_id)])
     captured, raw, engine, n_setup = _captured(engine, inputs)
     both = _at_least_float32(captured)

@@ -191,7 +191,8 @@ class HuggingFace(Reopened):
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
         engine = self._engine.typed(binding.tokens.types)
-        return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"))
+        padding = (self._role_id("pad"), self._config.get_text_config().pad_token_id)
+        return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"), padding)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""

@@ -133,6 +133,36 @@ def test_esm_that_counts_its_masks_is_refused_with_the_mask_alone():
     assert asked.target_probability == pytest.approx(expected[found.prediction.index], abs=1e-5)
 
 
+class Skipping(Classifier):
+    """Leaves the token 1 out of the mean, which stands for padding and for unknown words."""
+
+    def forward(self, ids):
+        kept = (ids != UNKNOWN).float()[:, :, None]
+        return 3 * self.head((self.lstm(self.words(ids))[0] * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1))
+
+
+def test_a_reference_that_the_module_leaves_out_as_padding():
+    found = explained(Skipping(), unk_id=UNKNOWN, pad_id=UNKNOWN)
+    assert np.array_equal(found.scores, explained(Skipping(), pad_id=UNKNOWN).scores)
+    assert found.scores.any()
+    with pytest.raises(CapabilityError, match="reads the tokens elsewhere"):
+        explained(Skipping(), unk_id=UNKNOWN)
+
+
+@pytest.mark.parametrize("pad_token", ["[UNK]", None])
+def test_a_padding_token_that_is_the_unknown_one_as_of_gpt2(pad_token):
+    """GPT-2 and Llama look for the last token that is no padding by its id, and have no other token for padding."""
+    config = transformers.GPT2Config(
+        vocab_size=15, n_embd=16, n_layer=1, n_head=2, n_positions=64, pad_token_id=UNKNOWN, num_labels=2
+    )
+    tokenizer = word_tokenizer(("$A", "$A $B"), pad_token=pad_token, mask_token=None)
+    found = mase.Explainer(HuggingFace(classifier(config), tokenizer), n_samples=32)("w0 w1 w2 w3")
+    config.pad_token_id = None
+    assert found.scores == pytest.approx(
+        mase.Explainer(HuggingFace(classifier(config), tokenizer), n_samples=32)("w0 w1 w2 w3").scores
+    )
+
+
 def test_token_types_of_zero_are_not_none():
     """GPT-2 adds the vector of the type, which is in the table of words."""
     config = transformers.GPT2Config(
