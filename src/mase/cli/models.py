@@ -37,14 +37,21 @@ def models(name: str | None) -> None:
 
 def _config(name: str) -> dict[str, Any]:
     """Return the configuration of one of our models, whose other files must exist, or of a Hugging Face folder."""
+    from mase.errors import DataError
     from mase.models.bundled import ADAPTED, BUNDLED, folder
     from mase.models.document import is_folder
+    from mase.models.loading import is_onnx
 
     given = Path(name) / "config.json"
     if name not in (*BUNDLED, *ADAPTED) and is_folder(given.parent) and given.is_file():
         config = _read(given)
         if _HUGGING_FACE in config:
             return config
+        if is_onnx(name):
+            raise DataError(
+                f"{name!r} holds an ONNX model, expected an output of mase train or a Hugging Face classifier; use "
+                f"mase doctor -m {name}"
+            )
     return _read(folder(name) / "config.json")
 
 

@@ -86,3 +86,11 @@ def test_models_describes_a_language_model_on_a_server(tmp_path):
     assert "CompletionServer" in found.stdout
     assert "mase cite" in found.stdout
     assert "labels" not in found.stdout
+
+
+def test_models_names_the_command_that_describes_an_exported_folder(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    (tmp_path / "config.json").write_text(json.dumps({"name": "a", "labels": ["b", "c"]}))
+    found = CliRunner().invoke(main, ["models", str(tmp_path)])
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "mase doctor -m" in found.stderr
