@@ -24,6 +24,7 @@ MISSING = (
     "anywidget",
     "duckdb",
     "keras",
+    "onnxruntime",
 )
 # As if these were not installed: nothing finds them, whether it imports them or only asks.
 PLAIN = f"""

@@ -11,6 +11,7 @@ __all__ = ["models"]
 _HUGGING_FACE = "model_type"
 # Ends of the names of classes that generate text.
 _LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+_ANSWERS = "  answers  what it is asked: mase cite explains its answers"
 
 
 @click.command(short_help="List the bundled models, or describe one.")
@@ -36,14 +37,21 @@ def models(name: str | None) -> None:
 
 def _config(name: str) -> dict[str, Any]:
     """Return the configuration of one of our models, whose other files must exist, or of a Hugging Face folder."""
+    from mase.errors import DataError
     from mase.models.bundled import ADAPTED, BUNDLED, folder
     from mase.models.document import is_folder
+    from mase.models.loading import is_onnx
 
     given = Path(name) / "config.json"
     if name not in (*BUNDLED, *ADAPTED) and is_folder(given.parent) and given.is_file():
         config = _read(given)
         if _HUGGING_FACE in config:
             return config
+        if is_onnx(name):
+            raise DataError(
+                f"{name!r} holds an ONNX model, expected an output of mase train or a Hugging Face classifier; use "
+                f"mase doctor -m {name}"
+            )
     return _read(folder(name) / "config.json")
 
 
@@ -88,10 +96,13 @@ def _facts(config: dict[str, Any]) -> list[str]:
 
 
 def _description(name: str) -> list[str]:
+    from mase.models.language.generated import Generated
     from mase.models.loading import is_remote, load
 
     if is_remote(name):
         model = load(name)
+        if isinstance(model, Generated):
+            return [model.name, f"  behind a URL, {type(model.language_model).__name__}", _ANSWERS]
         return [model.name, f"  behind a URL, {type(model).__name__}", "  labels   " + ", ".join(model.labels)]
     config = _config(name)
     if _HUGGING_FACE in config:
@@ -118,5 +129,5 @@ def _of_hugging_face(name: str, config: dict[str, Any]) -> list[str]:
     architecture = ", ".join(map(str, named if isinstance(named, list) and named else [config[_HUGGING_FACE]]))
     lines = [name, f"  Hugging Face {architecture}", f"  path     {click.format_filename(Path(name).resolve())}"]
     if architecture.endswith(_LANGUAGE_MODELS):
-        return [*lines, "  answers  what it is asked: mase cite explains its answers"]
+        return [*lines, _ANSWERS]
     return [*lines, "  labels   " + ", ".join(labels)]

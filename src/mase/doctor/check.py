@@ -104,6 +104,9 @@ class Check:
         How the model cuts off a long text; None if it does not, up to `longest` words.
     longest
         Number of words of the longest text that was tried.
+    context_length
+        Largest number of tokens that a language model reads with the words of its labels; it refuses more. None for
+        other models, without a limit, or if it is not known.
     defaults, agreement, speeds
         Default settings, how far answers agree, and times of a short and of a longer text.
     device, precision
@@ -122,6 +125,7 @@ class Check:
     inputs: tuple[str, ...]
     cut_off: Truncation | None
     longest: int
+    context_length: int | None
     defaults: Defaults
     agreement: Agreement
     speeds: tuple[Speed, ...]
@@ -139,7 +143,7 @@ class Check:
             "output": self._output(),
             "inputs": ", ".join(self.inputs),
             "defaults": f"method {defaults.method}, units {defaults.units}{_references(defaults.references)}",
-            "cut-off": self._cut_off(),
+            **self._length(),
             "answers": self._answers(),
             **speed_facts(self.speeds),
             "device": ", ".join(filter(None, (self.device, self.precision))),
@@ -151,11 +155,13 @@ class Check:
             return "scores of classes, which are no probabilities" if self.ranked else "values, without classes"
         return f"{self.output}, {'separate questions' if self.multilabel else 'one class of several'}"
 
-    def _cut_off(self) -> str:
+    def _length(self) -> dict[str, str]:
+        if self.context_length is not None:
+            return {"length": f"{counted(self.context_length, 'token')} at most, with the word of a label"}
         cut = self.cut_off
         if cut is None:
-            return f"none up to {self.longest:,} words"
-        return f"after {counted(cut.n_kept, 'token')}; of a longer text the {cut.kept} is read"
+            return {"cut-off": f"none up to {self.longest:,} words"}
+        return {"cut-off": f"after {counted(cut.n_kept, 'token')}; of a longer text the {cut.kept} is read"}
 
     def _answers(self) -> str:
         again, in_batch = self.agreement.again, self.agreement.in_batch

@@ -85,6 +85,7 @@ def check(
         inputs=inputs(adapted, given),
         cut_off=cut,
         longest=longest,
+        context_length=description.context_length,
         defaults=_defaults(explainer),
         agreement=agreement(adapted, [texts[0], *texts]),
         speeds=tuple(speed(explainer, one) for one in texts),

@@ -52,6 +52,9 @@ class Description:
         The device and the data type of the weights; None where they are not known.
     guesses
         What the adapter guessed.
+    context_length
+        Largest number of tokens that a language model reads; it refuses more. None for other models, without a limit,
+        or if it is not known.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Description:
     device: str | None = None
     precision: str | None = None
     guesses: tuple[Guess, ...] = ()
+    context_length: int | None = None
 
 
 @runtime_checkable

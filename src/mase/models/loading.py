@@ -11,7 +11,7 @@ from mase.models.http.address import is_url
 from mase.models.protocol import Model
 from mase.registry import unknown
 
-__all__ = ["is_remote", "load"]
+__all__ = ["is_onnx", "is_remote", "load"]
 
 
 def load(
@@ -63,7 +63,7 @@ def load(
         from mase.models import bundled
 
         return bundled.load_adapted(name_or_path, device=device)
-    if local and _is_onnx(name):
+    if local and is_onnx(name):
         require("onnxruntime", "onnx")
         require("tokenizers", "onnx")
         from mase.models.onnx_folder import read
@@ -122,7 +122,7 @@ def _is_file(name: str) -> bool:
     return _exists(name) and Path(name).is_file()
 
 
-def _is_onnx(name: str) -> bool:
+def is_onnx(name: str) -> bool:
     """Return whether this is a `.onnx` file, or a folder whose only weights are in a `model.onnx`."""
     path = Path(name)
     return path.suffix == ".onnx" or ((path / "model.onnx").is_file() and not (path / "model.safetensors").is_file())

@@ -3,8 +3,10 @@
 import json
 import re
 
+import pytest
 from click.testing import CliRunner
 from tests.model_folders import edit
+from tests.servers import served
 
 from mase.cli import main
 
@@ -70,3 +72,25 @@ def test_models_describes_hostile_folders_or_says_what_is_wrong(folder):
         assert (found.exit_code, "\x1b" in found.stdout, found.stderr) == (0, False, "")
     for name in ("a" * 5_000, "x\0y"):
         assert CliRunner().invoke(main, ["models", name]).stderr.count("mase: error:") == 1
+
+
+def test_models_describes_a_language_model_on_a_server(tmp_path):
+    pytest.importorskip("transformers")
+    from tests.completion_server import engine, vllm
+
+    with served(vllm(engine())) as (url, _):
+        (tmp_path / "server.json").write_text(json.dumps({"protocol": "completions", "url": url}))
+        found = CliRunner().invoke(main, ["models", str(tmp_path / "server.json")])
+    assert found.exit_code == 0
+    assert found.stdout.splitlines()[0] == "tiny"
+    assert "CompletionServer" in found.stdout
+    assert "mase cite" in found.stdout
+    assert "labels" not in found.stdout
+
+
+def test_models_names_the_command_that_describes_an_exported_folder(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    (tmp_path / "config.json").write_text(json.dumps({"name": "a", "labels": ["b", "c"]}))
+    found = CliRunner().invoke(main, ["models", str(tmp_path)])
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "mase doctor -m" in found.stderr

@@ -38,6 +38,14 @@ def test_a_model_without_chat_template_says_what_to_pass(tmp_path):
     assert "guessed" in repr(found)
 
 
+def test_label_words_say_how_much_the_language_model_reads(tmp_path):
+    model = load_language_model(causal_folder(tmp_path))
+    found = mase.check(CausalLM(model.module, tokenizer(), labels=["cat", "dog"]))
+    assert (found.labels, found.cut_off, found.context_length) == (("cat", "dog"), None, 128)
+    assert "128 tokens at most" in repr(found)
+    assert "none up to" not in repr(found)
+
+
 def test_an_encoder_decoder_model_has_no_chats_to_miss(tmp_path):
     found = mase.check(seq2seq_folder(tmp_path))
     assert (found.kind, found.guesses) == ("encoder-decoder language model T5ForConditionalGeneration", ())

@@ -97,6 +97,7 @@ def _opened(protocol: str, url: str, options: Mapping[str, Any]) -> "Service | C
     known = [name for name in inspect.signature(kind).parameters if name not in ("url", "base_url", "connection")]
     wrong = next((name for name in options if name not in (*known, *_CONNECTION)), None)
     if wrong is not None:
-        raise OptionError(f"{wrong!r:.60} is not an option of {name}, expected {', '.join((*known, *_CONNECTION))}")
+        expected = ", ".join(map(repr, (*known, *_CONNECTION)))
+        raise OptionError(f"{wrong!r:.60} is not an option of {name}, expected {expected}")
     service: Service | CompletionServer = kind(url, **options)
     return service

@@ -101,7 +101,8 @@ class LabelWords(Reopened):
     def description(self) -> Description:
         """What the model was taken for."""
         inner = description_of(self.language_model)
-        return Description(f"label words of a {inner.kind}", "labels", inner.device, inner.precision)
+        kind = f"label words of a {inner.kind}"
+        return Description(kind, "labels", inner.device, inner.precision, context_length=inner.context_length)
 
     @property
     def _ends_open(self) -> bool:

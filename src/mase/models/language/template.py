@@ -31,7 +31,7 @@ class Template:
     Raises
     ------
     OptionError
-        If it is neither, or has no placeholder.
+        If it is neither, has no placeholder, or a message has no role.
 
     Examples
     --------
@@ -45,6 +45,11 @@ class Template:
         for text in self._texts:
             if not isinstance(text, str):
                 raise OptionError(f"template has {text!r:.80}, expected a str, or messages with 'role' and 'content'")
+        if not all(isinstance(role, str) for role in self._roles):
+            raise OptionError(
+                f"template {self.prompt!r:.80} has a message without a role, expected 'role' and 'content' in each; "
+                "as in {'role': 'user', 'content': '{context}'}"
+            )
         if not any(_BRACES.search(text) for text in self._texts):
             raise OptionError(f"template {self.prompt!r:.80} names no field, expected for example '{{context}}' in it")
 
@@ -74,6 +79,10 @@ class Template:
         if not isinstance(self.prompt, list | tuple):
             return [self.prompt]
         return [message.get("content") if isinstance(message, Mapping) else message for message in self.prompt]
+
+    @property
+    def _roles(self) -> list[Any]:
+        return [] if isinstance(self.prompt, str) else [message.get("role") for message in self.prompt]
 
     def _used(self, names: Iterable[str]) -> list[str]:
         """Return the names in braces, of these fields or of none."""

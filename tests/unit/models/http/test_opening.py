@@ -63,7 +63,7 @@ def test_a_description(url, described, monkeypatch):
         (
             {"url": "http://127.0.0.1:9", "protocol": "json", "rowz": ""},
             OptionError,
-            "'rowz' is not an option of JSONS",
+            "'rowz' is not an option of JSONS.*'batch_size'",  # in quotes, which the command leaves as they are
         ),
         ({"url": "http://127.0.0.1:9", "protocol": "json", "token_env": 3}, OptionError, "does not name environment"),
     ],

@@ -157,6 +157,11 @@ def test_a_model_is_named_unless_there_is_only_one():
     assert server.name == "ours"
 
 
+def test_an_address_without_a_list_of_models_is_told():
+    with served(vllm(engine())) as (url, _), pytest.raises(OptionError, match="lists no model at /v1/models"):
+        CompletionServer(f"{url}/v1/chat/completions")
+
+
 def test_a_server_that_is_not_there():
     with pytest.raises(ServiceError, match="cannot be reached"):
         CompletionServer("http://127.0.0.1:1")

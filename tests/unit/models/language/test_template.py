@@ -37,7 +37,11 @@ def test_a_place_that_is_missing_is_named_once():
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", "no field", 3, [], [{"role": "user"}], [{"role": "user", "content": None}], None]
+    "prompt",
+    [
+        *("", "no field", 3, None, [], [{"role": "user"}], [{"role": "user", "content": None}]),
+        *([{"content": "{context}"}], [{"role": None, "content": "{context}"}]),
+    ],
 )
 def test_other_prompts_are_refused(prompt):
     with pytest.raises(OptionError):

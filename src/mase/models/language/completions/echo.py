@@ -12,7 +12,6 @@ from mase.models.language.completions.dialect import (
     Output,
     Row,
     choices,
-    listed,
     number,
     refused,
 )
@@ -22,6 +21,7 @@ __all__ = ["Echo", "EchoText", "Echoed"]
 
 # OpenAI writes a piece of a character as "bytes:" and its bytes in hexadecimal.
 _BYTES = "bytes:"
+_LISTS = ("tokens", "token_logprobs", "text_offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,14 @@ class Echoed:
             If it has no list of tokens, offsets or log-probabilities, or not as many of each.
         """
         held = choice.get("logprobs")
-        tokens, scores, offsets = (listed(held, name) for name in ("tokens", "token_logprobs", "text_offset"))
+        if not isinstance(held, dict) or not all(isinstance(held.get(name), list) for name in _LISTS):
+            got = f"logprobs with {list(held)!r:.100}" if isinstance(held, dict) else f"the logprobs {held!r:.60}"
+            raise refused(
+                got,
+                f"the lists {', '.join(_LISTS)} in it; ask a server that knows echo with logprobs in completions, such "
+                "as vLLM, or llama.cpp",
+            )
+        tokens, scores, offsets = (held[name] for name in _LISTS)
         if not len(tokens) == len(scores) == len(offsets) or not all(isinstance(one, int) for one in offsets):
             raise refused(
                 f"{len(tokens)} tokens, {len(scores)} log-probabilities and {len(offsets)} offsets", "as many of each"

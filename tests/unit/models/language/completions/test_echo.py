@@ -82,8 +82,9 @@ def test_offsets_in_bytes_are_refused():
         (echoed(scores=[None] * 6), "the log-probability None for the token ' Paris'"),
         (echoed(scores=SCORES[:5]), "as many of each"),
         (echoed(offsets=[None] * 6), "as many of each"),
-        ({"choices": [{"index": 0, "text": "x", "logprobs": {"content": []}}]}, "the list 'tokens'"),
-        ({"choices": [{"index": 0, "text": "x", "logprobs": None}]}, "the list 'tokens'"),
+        ({"choices": [{"index": 0, "text": "x", "logprobs": {"content": []}}]}, r"\['content'\].*ask a server"),
+        ({"choices": [{"index": 0, "text": "x", "logprobs": None}]}, "None.*ask a server"),
+        ({"choices": [{"index": 0, "text": "x"}]}, "None.*ask a server"),
     ],
 )
 def test_anything_else_is_refused(answer, said):
