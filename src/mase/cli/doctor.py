@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mase.cli.options import device, download, model, of_documents, server, text_column, threads, trust_remote_code
+from mase.cli.source import source
 
 if TYPE_CHECKING:
     from mase.doctor.check import Check
@@ -21,7 +22,7 @@ _WIDTH = 100
 @model
 @server
 @click.option("--text", metavar="TEXT", help="Text to ask about. [default: two texts in English]")
-@click.option("-i", "--input", "source", metavar="FILE", help="Ask about the first text or row of a file instead.")
+@source("Ask about the first text or row of a file instead.")
 @text_column
 @of_documents
 @device

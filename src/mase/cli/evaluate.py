@@ -20,6 +20,7 @@ from mase.cli.options import (
     units,
     where,
 )
+from mase.cli.source import source
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.pictures import PICTURES
@@ -51,7 +52,7 @@ def _ending(endings: Collection[str]) -> Callable[[str], str]:
 
 
 _which_texts = options(
-    click.option("-i", "--input", "source", metavar="FILE", help="Table of texts: .csv, .tsv, .jsonl or .parquet."),
+    source("Table of texts: .csv, .tsv, .jsonl or .parquet."),
     text_column,
     of_documents,
     click.option(

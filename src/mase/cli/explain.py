@@ -19,6 +19,7 @@ from mase.cli.options import (
     threads,
     trust_remote_code,
 )
+from mase.cli.source import source
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -30,13 +31,7 @@ __all__ = ["explain"]
 
 @click.command(short_help="Score the words of one text or of many.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option(
-    "-i",
-    "--input",
-    "source",
-    metavar="FILE|-",
-    help="Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.",
-)
+@source("Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.", "FILE|-")
 @text_column
 @of_documents
 @model

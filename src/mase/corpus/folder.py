@@ -163,7 +163,8 @@ class Folder:
         except DataError:
             raise
         except (pa.ArrowException, OSError, ValueError, LookupError) as error:
-            raise DataError(f"{f'{self.place}/{name}'!r} is not a table of a run: {error!s:.300}") from error
+            remedy = "" if isinstance(error, OSError) else f"; {self._remedy(part)}"
+            raise DataError(f"{self.named(name)} is not a table of a run: {error!s:.300}{remedy}") from error
 
     def read(self, table: str, part: int, schema: pa.Schema, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table of a finished part, or some columns of it. Its rows are not checked.
@@ -174,11 +175,25 @@ class Folder:
             If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be.
         """
         name = f"{table}/{part_name(part)}"
-        return read_table(self.storage.read(name), schema, self.named(name), columns)
+        try:
+            content = self.storage.read(name)
+        except DataError as error:
+            if self.storage.exists(name):
+                raise
+            raise DataError(f"{error}; {self._remedy(part)}") from error
+        try:
+            return read_table(content, schema, self.named(name), columns)
+        except DataError as error:
+            raise DataError(f"{error}; {self._remedy(part)}") from error
 
     def named(self, name: str) -> str:
         """Return how messages name a file."""
         return repr(f"{self.place}/{name}")
+
+    def _remedy(self, part: int) -> str:
+        """Return what to do about a finished part that lacks a file, or has one that is damaged or half copied."""
+        last = self.named(f"{_LAST}/{part_name(part)}")
+        return f"copy the part again, or remove {last} and repeat the command of the run, which then explains it again"
 
 
 def _encoded(table: str, part: int, content: pa.Table) -> pa.Buffer:

@@ -8,6 +8,7 @@ from mase.budget import NSamples
 from mase.choices import Long
 from mase.citing import METHOD, UNITS
 from mase.document import Scalar
+from mase.errors import OptionError
 from mase.links import Link
 
 __all__ = [
@@ -229,8 +230,17 @@ _LENGTH = 4
 
 
 def encode(message: ToModel | FromModel) -> bytes:
-    """Return a message as a frame: its length in four bytes, and its content."""
-    content = _ENCODER.encode(message)
+    """Return a message as a frame: its length in four bytes, and its content.
+
+    Raises
+    ------
+    OptionError
+        If an integer has more than 64 bits.
+    """
+    try:
+        content = _ENCODER.encode(message)
+    except OverflowError as error:
+        raise OptionError("an integer has more than 64 bits, expected a smaller one") from error
     return len(content).to_bytes(_LENGTH, "big") + content
 
 

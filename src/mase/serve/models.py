@@ -183,6 +183,8 @@ class ServedModel:
             limit = self._limits.seconds
             job.fail(TextTimeoutError(f"the model took longer than {limit:g} s, and its process was ended"))
             self._ended = True
+        except MaseError as error:  # no message can hold the request
+            job.fail(error)
         except asyncio.CancelledError:
             queue.appendleft(job)  # to end with those behind it
             raise

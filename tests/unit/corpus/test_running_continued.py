@@ -59,6 +59,23 @@ def test_a_run_is_not_continued_by_a_model_that_reads_texts_in_another_way(tmp_p
     assert mase.open_run(tmp_path / "run").units().equals(made.units())
 
 
+@without_checksum
+@pytest.mark.parametrize(("table", "n_bytes"), [("texts", 40), ("units", 40), ("units", None)])
+def test_a_part_that_was_copied_in_part_is_explained_again_as_the_error_says(tmp_path, expected, table, n_bytes):
+    folder = tmp_path / "run"
+    run(folder)
+    damaged = folder / table / "part-00001.parquet"
+    whole = damaged.read_bytes()
+    damaged.unlink()
+    if n_bytes is not None:
+        damaged.write_bytes(whole[:n_bytes])
+    with pytest.raises(DataError, match=r"remove '.*/texts/part-00001\.parquet'"):
+        getattr(mase.open_run(folder), table)()
+    (folder / "texts" / "part-00001.parquet").unlink()
+    run(folder)
+    assert files(folder) == expected
+
+
 @pytest.mark.parametrize("what", ["tokenizer", "chat_template"])
 @pytest.mark.parametrize("labels", [None, ["red", "good"]])
 def test_a_run_is_not_continued_by_a_language_model_that_reads_prompts_in_another_way(tmp_path, labels, what):

@@ -68,6 +68,16 @@ def test_what_the_model_does_to_its_process_costs_one_answer():
     assert "memory" in found["it is out of memory"].message
 
 
+def test_a_request_that_no_message_can_hold_costs_one_answer():
+    async def test(model):
+        asks = [Predict({"n": 2**64}), Explain(TEXT, None, Settings(seed=2**70))]
+        return [await answer(model, ask) for ask in asks], await answer(model, Predict(TEXT))
+
+    failed, predicted = served(test)
+    assert [one.error for one in failed] == ["OptionError", "OptionError"]
+    assert isinstance(predicted, Predicted)
+
+
 def test_a_model_that_hangs_is_ended_when_it_is_cancelled_or_takes_too_long():
     limits = SimpleNamespace(**LIMITS.to_dict())
 
