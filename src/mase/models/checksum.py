@@ -2,7 +2,9 @@
 
 import hashlib
 import pickle
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +56,8 @@ class Checksum:
 def checksum(module: nn.Module) -> str:
     """Return the SHA-256 of a module's parameters, buffers and other state, by name.
 
+    Weights that accelerate keeps elsewhere until a layer runs (`device_map`) are read one by one.
+
     Raises
     ------
     CapabilityError
@@ -63,7 +67,8 @@ def checksum(module: nn.Module) -> str:
     for name, value in sorted(module.state_dict().items()):
         if isinstance(value, torch.Tensor):
             digest.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
-            digest.update(_numbers(value))
+            with _present(module, name, value) as tensor:
+                digest.update(_numbers(tensor))
         else:  # the packed weights of a quantized layer, or what `get_extra_state` returns
             digest.update(name.encode())
             try:
@@ -74,6 +79,22 @@ def checksum(module: nn.Module) -> str:
                     f"({error}), expected one that torch.save can write, from which the model is known again"
                 ) from error
     return digest.hexdigest()
+
+
+@contextmanager
+def _present(module: nn.Module, name: str, tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Yield a tensor of a module's state with its numbers, if there are any: also one that accelerate has offloaded."""
+    accelerate = sys.modules.get("accelerate.utils")
+    if accelerate is None or not tensor.is_meta:
+        yield tensor
+        return
+    owner, _, own = name.rpartition(".")
+    layer = module.get_submodule(owner)
+    if not accelerate.has_offloaded_params(layer):
+        yield tensor
+        return
+    with accelerate.align_module_device(layer, torch.device("cpu")):
+        yield getattr(layer, own)
 
 
 def _numbers(tensor: torch.Tensor) -> Any:

@@ -13,10 +13,13 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def device_of(module: nn.Module) -> torch.device:
-    """Return the device of the module's first parameter or buffer; the CPU if it has none."""
-    for tensor in (*module.parameters(), *module.buffers()):
-        return tensor.device
-    return torch.device("cpu")
+    """Return the device of the module's first parameter or buffer; the CPU if it has none.
+
+    Offloaded tensors wait on the device "meta", while the module runs where the others are.
+    """
+    devices = [tensor.device for tensor in (*module.parameters(), *module.buffers())]
+    present = (device for device in devices if device.type != "meta")
+    return next(present, devices[0] if devices else torch.device("cpu"))
 
 
 def multiplies_bfloat16(device: torch.device | str) -> bool:

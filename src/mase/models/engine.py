@@ -182,12 +182,15 @@ class Engine:
             run = Pass(self.readings, ids.shape, lambda: place(leaf).clone())
             with self._hooked(run.placed, lambda: run.shape):
                 raw = self._scores(ids)
-            if not raw.requires_grad:
+            # Quantized layers pass no gradient on, while a layer after them may have one.
+            gradient = (
+                torch.autograd.grad(respond(raw).sum(), leaf, allow_unused=True)[0] if raw.requires_grad else None
+            )
+            if gradient is None:
                 raise CapabilityError(
                     "the class scores have no gradient with respect to the embeddings, expected a differentiable "
                     "model; use a method that needs no gradients"
                 )
-            (gradient,) = torch.autograd.grad(respond(raw).sum(), leaf)
         return raw.detach(), gradient
 
     def _scores(self, ids: torch.Tensor) -> torch.Tensor:

@@ -139,5 +139,6 @@ def check_fast(tokenizer: Any) -> None:
         )
     if not getattr(tokenizer, "is_fast", False):
         raise CapabilityError(
-            f"tokenizer {type(tokenizer).__name__} gives no character spans, expected a fast tokenizer"
+            f"tokenizer {type(tokenizer).__name__} gives no character spans, expected a fast tokenizer; if "
+            "there is none, pass a function from texts to probabilities (n, k)"
         )

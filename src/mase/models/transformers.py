@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,7 @@ class HuggingFace(Reopened):
         check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
         limit = limit if max_length is None else max_length
         self.tokenizer = Tokenizer(fast, self.name, limit, kept, _reads_types(module))
+        self._masked = _needs_mask(module)
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}
             arguments |= {"keep": keep, "outputs": outputs, "multilabel": multilabel, "name": self.name}
@@ -217,8 +218,10 @@ class HuggingFace(Reopened):
         try:
             if pad is None:
                 config.pad_token_id = -1
-            typed = {} if types is None else {"token_type_ids": types}
-            return class_scores(self.module(input_ids=ids, **typed), len(ids))
+            more = {} if types is None else {"token_type_ids": types}
+            if self._masked:
+                more["attention_mask"] = torch.ones_like(ids)
+            return class_scores(self.module(input_ids=ids, **more), len(ids))
         finally:
             config.pad_token_id = pad
 
@@ -235,7 +238,17 @@ def _own_limit(tokenizer: Any, config: Any) -> int | None:
 
 def _reads_types(module: Any) -> bool:
     """Return whether a module, compiled or not, takes token types."""
-    return "token_type_ids" in signature(getattr(module, "_orig_mod", module).forward).parameters
+    return "token_type_ids" in _arguments(module)
+
+
+def _needs_mask(module: Any) -> bool:
+    """Return whether a module, compiled or not, cannot do without a mask, as may one with a `forward` of the user."""
+    mask = _arguments(module).get("attention_mask")
+    return mask is not None and mask.default is Parameter.empty
+
+
+def _arguments(module: Any) -> Mapping[str, Parameter]:
+    return signature(getattr(module, "_orig_mod", module).forward).parameters
 
 
 def _read_base(folder: Path, n_labels: Mapping[str, int]) -> tuple[Any, frozenset[str]]:

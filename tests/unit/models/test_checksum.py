@@ -96,3 +96,13 @@ def test_other_state_belongs_to_the_checksum():
 def test_weights_that_are_not_loaded_have_no_checksum():
     with pytest.raises(CapabilityError, match="device meta"):
         Checksum(torch.nn.Linear(2, 2, device="meta")).value()
+
+
+def test_offloaded_weights_have_the_checksum_of_the_same_weights_in_memory():
+    accelerate = pytest.importorskip("accelerate")
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 2))
+    expected = checksum(module)
+    offloaded = accelerate.cpu_offload(copy.deepcopy(module), execution_device=torch.device("cpu"))
+    assert all(weights.is_meta for weights in offloaded.parameters())
+    assert Checksum(offloaded).value() == checksum(offloaded) == expected
+    assert all(weights.is_meta for weights in offloaded.parameters())

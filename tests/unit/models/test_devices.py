@@ -14,3 +14,12 @@ def test_which_processors_multiply_bfloat16(monkeypatch):
     for capability, expected in [((7, 5), False), ((8, 0), True), ((9, 0), True)]:  # a T4, an A100, an H100
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, it=capability: it)
         assert multiplies_bfloat16(cuda) is expected
+
+
+def test_a_module_with_offloaded_weights_is_where_its_other_tensors_are():
+    from mase.models.devices import device_of
+
+    offloaded = torch.nn.Linear(2, 2, device="meta")
+    assert device_of(torch.nn.Sequential(offloaded, torch.nn.Linear(2, 2))).type == "cpu"
+    assert device_of(offloaded).type == "meta"
+    assert device_of(torch.nn.Sequential()).type == "cpu"

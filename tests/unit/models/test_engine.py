@@ -77,3 +77,22 @@ def test_rows_that_tell_batch_from_time_are_counted(text, n_rows, small_lstm):
         found = mase.Explainer(model, method="occlusion")(text)
     assert seen[0] == n_rows
     assert found.fit.n_queries == n_rows + len(text.split()) + 1  # the text once more, to compare
+
+
+class Interrupted(torch.nn.Module):
+    """Passes no gradient on before its last layer, as a module with quantized layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = torch.nn.Embedding(500, 4), torch.nn.Linear(4, 2)
+
+    def forward(self, ids):
+        return self.head(self.words(ids).mean(1).detach())
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("method", ["gradient", "gradient-x-input"])
+def test_a_module_that_passes_no_gradient_on_is_an_error(method, frozen):
+    model = TorchModule(Interrupted().requires_grad_(not frozen), tokenize=whitespace_ids)
+    with pytest.raises(CapabilityError, match="no gradient with respect to the embeddings"):
+        mase.Explainer(model, method=method)("one two three")

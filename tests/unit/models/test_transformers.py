@@ -215,3 +215,23 @@ def test_the_longest_input_of_mpt_has_another_name():
     model = HuggingFace(classifier(config), word_tokenizer(("$A", "$A $B"), model_max_length=10**30))
     tokens = model.encode("w0 w1 w2 w3 w4 w5 w6 w7")
     assert (len(tokens.ids), tokens.truncation.n_kept, tokens.truncation.n_total) == (6, 6, 8)
+
+
+class MeanPooled(transformers.BertForSequenceClassification):
+    """A classifier with a head of the user, whose `forward` cannot do without a mask."""
+
+    def forward(self, input_ids, attention_mask, token_type_ids=None):
+        vectors = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).last_hidden_state
+        read = attention_mask.unsqueeze(2).to(vectors.dtype)
+        return {"logits": self.classifier((vectors * read).sum(1) / read.sum(1))}
+
+
+def test_a_forward_of_the_user_that_needs_a_mask_gets_one():
+    tokenizer, texts = word_tokenizer(), ["w1 w2 w3", "w4 w5"]
+    module = MeanPooled(transformers.BertConfig(**SIZES, **PLAIN)).eval()
+    model = HuggingFace(module, tokenizer)
+    check_model(model, texts[0])
+    with torch.no_grad():
+        expected = module(**tokenizer(texts, return_tensors="pt", padding=True))["logits"].softmax(1)
+    assert model.predict(texts) == pytest.approx(expected.numpy(), abs=1e-6)
+    assert np.abs(mase.Explainer(model, method="occlusion")(texts[0]).scores).max() > 0
