@@ -192,7 +192,7 @@ class HuggingFace(Reopened):
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
         engine = self._engine.typed(binding.tokens.types)
-        padding = (self._role_id("pad"), self._config.get_text_config().pad_token_id)
+        padding = (self._role_id("pad"), getattr(self._config.get_text_config(), "pad_token_id", None))
         return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"), padding)
 
     def predict(self, texts: Sequence[Input]) -> Floats:
@@ -210,20 +210,21 @@ class HuggingFace(Reopened):
     def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
         """Return logits for unpadded rows of ids and token types.
 
-        Some models use the padding id to find the last real token of a row. Without a padding id, -1 makes them use the
-        last token.
+        Some models use the padding id to find the last real token of a row. Where it is None, -1 makes them use the
+        last token. A configuration that has none is of a model that does not.
         """
         config = self._config.get_text_config()
-        pad = config.pad_token_id
+        unset = getattr(config, "pad_token_id", 0) is None
         try:
-            if pad is None:
+            if unset:
                 config.pad_token_id = -1
             more = {} if types is None else {"token_type_ids": types}
             if self._masked:
                 more["attention_mask"] = torch.ones_like(ids)
             return class_scores(self.module(input_ids=ids, **more), len(ids))
         finally:
-            config.pad_token_id = pad
+            if unset:
+                config.pad_token_id = None
 
     def _role_id(self, role: str) -> int | None:
         attribute = {"mask": "mask_token_id", "unk": "unk_token_id", "pad": "pad_token_id"}.get(role)
@@ -233,7 +234,8 @@ class HuggingFace(Reopened):
 def _own_limit(tokenizer: Any, config: Any) -> int | None:
     """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT
-    return longest_input(tokenizer.model_max_length, config.model_type, positions, config.pad_token_id)
+    pad = getattr(config, "pad_token_id", None)
+    return longest_input(tokenizer.model_max_length, config.model_type, positions, pad)
 
 
 def _reads_types(module: Any) -> bool:

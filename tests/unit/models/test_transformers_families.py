@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from tests.unit.models.tiny import FAMILIES, family
+import transformers
+from tests.unit.models.tiny import FAMILIES, family, word_tokenizer
 
 import mase
 from mase.methods import resolve
@@ -69,3 +70,37 @@ def test_words_of_both_texts_are_scored(parts, method):
     found = mase.Explainer(*parts, method=method, n_samples=60)(("w1 w2", "w3"))
     assert [(unit.field, unit.text) for unit in found.units] == [("text", "w1"), ("text", "w2"), ("text_pair", "w3")]
     assert np.abs(found.scores).min() > 0
+
+
+class OwnConfig(transformers.PretrainedConfig):
+    """A configuration of the user: since transformers 5 it has no padding id unless it defines one."""
+
+    model_type = "own"
+    vocab_size = 60
+
+
+class OwnModel(transformers.PreTrainedModel):
+    """The mean of word vectors, and a head."""
+
+    config_class = OwnConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.vectors = torch.nn.Embedding(config.vocab_size, 4)
+        self.head = torch.nn.Linear(4, config.num_labels)
+
+    def get_input_embeddings(self):
+        return self.vectors
+
+    def forward(self, input_ids, attention_mask=None):
+        logits = self.head(torch.tanh(self.vectors(input_ids)).mean(dim=1))
+        return transformers.modeling_outputs.SequenceClassifierOutput(logits=logits)
+
+
+def test_a_configuration_without_a_padding_id_stays_without_one():
+    torch.manual_seed(0)
+    module, tokenizer = OwnModel(OwnConfig()).eval(), word_tokenizer()
+    before = dict(vars(module.config))
+    found = mase.explain("w1 w2 w3", HuggingFace(module, tokenizer), method="occlusion")
+    assert np.ptp(found.scores) > 0
+    assert vars(module.config) == before
