@@ -74,6 +74,19 @@ def test_a_word_that_is_out_shows_what_the_model_says_beside_the_scores(browse):
     assert page.word(8).get_attribute("aria-pressed") == "false"
 
 
+def test_a_word_at_the_lower_edge_is_taken_out_at_the_first_click(browse):
+    """The test of the words comes to the lower edge as soon as the button of the mouse is down."""
+    page = browse(state(model=REFUNDS, text="a refund or not " * 300, **FEW))
+    page.explained()
+    page.tab.mouse.move(0, 0)
+    at = """words => words.map((word) => [word.dataset.unit, word.getBoundingClientRect()])
+        .filter(([, { bottom }]) => bottom < innerHeight - 5 && bottom > innerHeight - 60)
+        .map(([unit, { x, y }]) => [unit, x + 3, y + 8])[0]"""
+    unit, x, y = page.tab.locator("[data-side=a] .text [data-unit]").evaluate_all(at)
+    page.tab.mouse.click(x, y)
+    assert page.word(int(unit)).get_attribute("aria-pressed") == "true"
+
+
 def test_the_keyboard_is_enough(browse):
     page = browse(state(model=REFUNDS, **FEW))
     press = page.tab.keyboard.press

@@ -1,6 +1,7 @@
 """`mase serve`: a local page on which explanations are made, touched and read."""
 
 import webbrowser
+from collections.abc import Iterable
 from threading import Thread
 from typing import Any
 
@@ -9,6 +10,8 @@ from click.core import ParameterSource
 
 from mase.cli.group import Terminated, tell
 from mase.cli.options import comma_separated, device, download, threads, trust_remote_code
+from mase.document import valid_text
+from mase.errors import OptionError
 
 __all__ = ["serve"]
 
@@ -98,6 +101,8 @@ def serve(
 
     for address in filter(is_url, (*models, url or "")):  # before it is shown
         check_url(address)
+    _check_names("model", models)
+    _check_names("field", fields or ())
     if url is not None:
         _check_server(download=download, device=device, trust_remote_code=trust_remote_code)
     listening = server.bind(host, port, _PORT)
@@ -124,6 +129,21 @@ def serve(
         tell("mase: ended")
     finally:
         corpora.close()
+
+
+def _check_names(what: str, names: Iterable[str]) -> None:
+    """Check that names can be in a page and in its requests.
+
+    Raises
+    ------
+    OptionError
+        If one is not valid Unicode, such as a path whose bytes are not UTF-8.
+    """
+    for name in names:
+        if valid_text(name) != name:
+            raise OptionError(
+                f"the {what} {name!r} has a name that is not valid Unicode, expected one that is; rename it"
+            )
 
 
 def _check_server(**options: Any) -> None:

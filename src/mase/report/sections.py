@@ -98,9 +98,10 @@ def verdict(summary: Summary) -> list[str]:
     if fit is not None:
         least = at_least(fit.q10)
         explained = f"{100 * max(0.0, least):.0f} %"
+        among = "texts" if fit.n == overview.n_explained else f"of {counted(fit.n, 'explanation')} that have an R²"
         sentences.append(
-            f"In nine of ten texts the scores account for at least {explained} of the variance of the explained number "
-            f"(R² ≥ {least:.2f}, median {two_decimals(fit.median)})."
+            f"In nine of ten {among} the scores account for at least {explained} of the variance of the explained "
+            f"number (R² ≥ {least:.2f}, median {two_decimals(fit.median)})."
         )
     noted = sum(note.n_texts for note in summary.notes)
     if noted:

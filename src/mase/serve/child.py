@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any, BinaryIO, NoReturn
 
 from mase.attribution import Attribution
+from mase.document import valid_text
 from mase.errors import MaseError, ModelError
 from mase.io.json import dumps, loads
 from mase.models import load
@@ -111,7 +112,7 @@ def _opened(message: Any) -> Model | Unable:
             model = load(message.model, **options, trust_remote_code=message.trust_remote_code)
         model.labels  # noqa: B018 (a function of texts is asked for them)
     except MaseError as error:
-        return Unable(type(error).__name__, str(error))
+        return Unable(type(error).__name__, valid_text(str(error)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
         return Unable(ModelError.__name__, f"the model cannot be opened: {_said(error)}")
     return model
@@ -147,7 +148,7 @@ class Worker:
         except _Stopped:
             last = Cancelled(number)
         except MaseError as error:
-            last = Failed(number, type(error).__name__, str(error))
+            last = Failed(number, type(error).__name__, valid_text(str(error)))
         except MemoryError:
             last = Failed(number, ModelError.__name__, "memory ran out; use a shorter text, or fewer samples")
         except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)
@@ -201,4 +202,4 @@ class Worker:
 
 
 def _said(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:2000]
+    return valid_text(" ".join(f"{type(error).__name__}: {error}".split())[:2000])

@@ -15,6 +15,7 @@ from mase.corpus.storage import storage_of
 from mase.errors import DataError, MaseError, WorkerError
 from mase.files import cannot_read
 from mase.lazy import require
+from mase.render.pieces import inline
 from mase.serve.corpora_process import Reading
 
 __all__ = ["Corpora", "Corpus", "Failure", "Preparing", "Version"]
@@ -199,8 +200,10 @@ class Corpora:
 
     @property
     def entries(self) -> list[dict[str, str]]:
-        """Name and address of each corpus, for the page of the workbench."""
-        return [{"name": found.source, "href": f"/corpora/{number}/"} for number, found in self.by_number.items()]
+        """Name and address of each corpus, for the page of the workbench; names are as `inline` shows them."""
+        return [
+            {"name": inline(found.source), "href": f"/corpora/{number}/"} for number, found in self.by_number.items()
+        ]
 
     def close(self) -> None:
         """End the process that reads, and delete all that was written."""

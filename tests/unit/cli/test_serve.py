@@ -118,6 +118,15 @@ def test_a_server_of_language_models_is_given_with_names_alone(options, said):
     assert (result.exit_code, said in result.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("option", ["--model", "--fields"])
+def test_a_name_that_no_page_can_have(monkeypatch, option):
+    """A path whose bytes are not UTF-8 has lone surrogates in Python."""
+    monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())
+    result = CliRunner().invoke(main, ["serve", "--no-browser", "--port", "0", option, "caf\udce9.py:judge"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert r"caf\udce9" in result.stderr
+
+
 @pytest.mark.parametrize(("host", "is_told"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
 def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
     opened = []

@@ -2,13 +2,22 @@
 
 import re
 
+import pytest
 from tests.summaries import phrase, summary, word
 
 from mase.report.rows import Limits
-from mase.report.sections import class_sections, none_found, rules
+from mase.report.sections import class_sections, none_found, rules, verdict
 from mase.summary.effects import Family
+from mase.summary.overview import Distribution
 
 LIMITS = Limits(10, 3, 10)
+
+
+@pytest.mark.parametrize(("n", "is_told"), [(5, False), (3, True)])
+def test_a_fit_that_some_explanations_lack_is_said_of_the_others(n, is_told):
+    quality = (Distribution("r2", n, 0.9, -0.2, 0.7, 0.8, 0.93, 0.97, 0.99, 1.0),)
+    (sentence,) = (one for one in verdict(summary(quality=quality, run=range(6))) if "R²" in one)
+    assert (f"of {n} explanations" in sentence) == is_told
 
 
 def test_what_was_not_tested_is_no_finding():

@@ -40,8 +40,8 @@ judge = Callable(_scores, labels=LABELS)
 
 
 def broken(texts):
-    """A function whose labels cannot be known, because it fails."""
-    raise RuntimeError("<i>broken</i> from the start")
+    """A function whose labels cannot be known, because it fails. UTF-8 cannot encode what it says."""
+    raise RuntimeError("<i>broken</i> from the start: caf\udce9")
 
 
 def __getattr__(name):

@@ -20,6 +20,7 @@ from mase.serve.messages import (
     Round,
     Settings,
     Without,
+    encode,
 )  # fmt: skip
 from mase.testing import LogisticClassifier
 
@@ -104,7 +105,9 @@ def test_what_cannot_be_explained(ask, error):
     assert isinstance(after, Predicted)
 
 
-@pytest.mark.parametrize("error", [ValueError("no <b>"), SystemExit(3), MemoryError(), RecursionError("deep")])
+@pytest.mark.parametrize(
+    "error", [ValueError("no <b>"), SystemExit(3), MemoryError(), RecursionError("deep"), OSError("caf\udce9")]
+)
 @pytest.mark.parametrize("ask", [Predict(TEXT), Explain(TEXT, None, SETTINGS)])
 def test_a_model_that_raises_costs_one_answer(error, ask):
     def model(texts):
@@ -121,7 +124,22 @@ def test_a_model_that_raises_costs_one_answer(error, ask):
     failed, after = told
     assert isinstance(failed, Failed)
     assert failed.error == "ModelError"
+    assert encode(failed)
     assert isinstance(after, Predicted)
+
+
+def test_a_message_that_utf_8_cannot_encode_costs_one_answer():
+    """The model is of a class of the user, which nothing of mase is around."""
+
+    class Broken:
+        labels, references = ("neg", "pos"), ("delete",)
+
+        def predict(self, inputs):
+            raise OSError("caf\udce9")
+
+    told = []
+    Worker(Broken(), told.append, set()).handle(Request(1, Predict(TEXT)))
+    assert encode(told[0])
 
 
 def test_a_cancelled_request_is_not_begun_and_one_under_way_ends_after_a_batch():

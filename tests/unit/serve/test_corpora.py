@@ -155,3 +155,11 @@ def test_entries_have_the_names_that_were_typed():
         {"name": "b.jsonl", "href": "/corpora/1/"},
     ]
     corpora.close()
+
+
+def test_a_name_that_is_not_valid_unicode_can_be_in_a_page():
+    """A folder whose name is not UTF-8 has lone surrogates in Python."""
+    corpora = Corpora(["caf\udce9"])
+    (entry,) = corpora.entries
+    assert entry["name"].encode().startswith(b"caf")
+    corpora.close()
