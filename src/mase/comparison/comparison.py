@@ -187,7 +187,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A word whose mean score over texts differs between the runs, with the 95 % interval of the mean difference."""
+    """A word whose mean score over different texts differs between the runs, with the 95 % interval of the change."""
 
     response: str
     word: str
@@ -208,7 +208,7 @@ class Shifts:
     Attributes
     ----------
     min_texts
-        A word is tested if it occurs in at least so many texts.
+        A word is tested if it occurs in at least so many different texts.
     rate
         False discovery rate.
     tested, shifted

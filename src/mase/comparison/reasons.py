@@ -12,11 +12,14 @@ __all__ = ["TOP", "compare_reasons"]
 
 TOP = 5
 
+# A text is repeated if another one has the same document, which is not known without documents.
 _EXPLANATIONS = """
 CREATE TEMP TABLE explanations AS
 SELECT
     pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link,
-    first_queries, second_queries
+    first_queries, second_queries, row_number() OVER (
+        PARTITION BY a.response, document, answer, CASE WHEN document IS NULL THEN first_row END ORDER BY first_row
+    ) = 1 AS is_first
 FROM pairs
 JOIN first_responses AS a ON a.row = first_row
 JOIN second_responses AS b ON b.row = second_row AND b.response = a.response

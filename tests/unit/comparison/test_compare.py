@@ -92,6 +92,21 @@ def test_two_seeds_differ_by_noise_alone(tmp_path):
     assert sum(one.shifts.shifted > 0 for one in found) <= 1
 
 
+def test_copies_of_a_text_count_once(tmp_path):
+    """They share their noise: the words of ten copies differed from one seed to the next, without any error."""
+    settings = {"predict": classifier(WEIGHTS), "n_samples": 50, "target": "1"}
+    texts = {"once": TEXTS[:4], "copies": TEXTS[:4] + TEXTS[:1] * 10}
+
+    def words_of(name, *, documents):
+        folders = (tmp_path / f"{name} {documents} {seed}" for seed in (0, 1))
+        runs = [write_run(at, texts[name], seed=n, documents=documents, **settings) for n, at in enumerate(folders)]
+        return mase.compare(*runs, min_texts=2).tables["words"]
+
+    assert words_of("copies", documents=True) == words_of("once", documents=True)
+    counts = words_of("copies", documents=False)["n_texts"].to_pylist()  # where copies cannot be recognised
+    assert max(counts) > 10
+
+
 def test_a_planted_weight_is_found(runs):
     found = mase.compare(runs["first"], runs["planted"], min_texts=10)
     with_good = sum("good" in text.split() for text in TEXTS)
