@@ -38,7 +38,8 @@ def compare(
         Compare the texts that both runs explained, even if others are in one only, have different documents, or failed
         in one of the runs.
     min_texts
-        Test the mean score of words that occur in at least so many texts.
+        Test the mean score of words that occur in at least so many different texts. A text that occurs several times
+        counts once, unless neither run has texts, without which copies cannot be recognised.
     rate
         False discovery rate of the tests of single scores, and of words.
 

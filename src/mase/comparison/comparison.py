@@ -149,8 +149,8 @@ class Reasons:
     rank_correlation
         Mean rank correlation (Spearman) of the scores of a text. None if there is none.
     sign_agreement
-        Mean share of equal signs, over the words that have a score beyond its 95 % interval in either run. None if
-        there are none.
+        Mean share of equal signs, over the words that have a score beyond its 95 % interval in either run. A score that
+        is 0 but for rounding has no sign. None if there are none.
     noise
         What differs beyond sampling noise. None if `no_noise` says why that cannot be told.
     """
@@ -187,7 +187,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A word whose mean score over texts differs between the runs, with the 95 % interval of the mean difference."""
+    """A word whose mean score over different texts differs between the runs, with the 95 % interval of the change."""
 
     response: str
     word: str
@@ -208,7 +208,7 @@ class Shifts:
     Attributes
     ----------
     min_texts
-        A word is tested if it occurs in at least so many texts.
+        A word is tested if it occurs in at least so many different texts.
     rate
         False discovery rate.
     tested, shifted

@@ -27,7 +27,7 @@ _COLUMNS = {
 _MATCH = """
 CREATE TEMP TABLE pairs AS
 SELECT
-    a.id, a.row AS first_row, b.row AS second_row,
+    a.id, a.row AS first_row, b.row AS second_row, coalesce(a.document, b.document) AS document, a.answer,
     a.error IS NOT NULL AS first_failed, b.error IS NOT NULL AS second_failed,
     {same} AND (first_failed OR second_failed OR a.answer IS NOT DISTINCT FROM b.answer) AS same_document,
     a.prediction AS first_prediction, a.probability AS first_probability, a.n_queries AS first_queries,

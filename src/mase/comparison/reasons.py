@@ -12,18 +12,22 @@ __all__ = ["TOP", "compare_reasons"]
 
 TOP = 5
 
+# A text is repeated if another one has the same document, which is not known without documents.
 _EXPLANATIONS = """
 CREATE TEMP TABLE explanations AS
 SELECT
     pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link,
-    first_queries, second_queries
+    first_queries, second_queries, row_number() OVER (
+        PARTITION BY a.response, document, answer, CASE WHEN document IS NULL THEN first_row END ORDER BY first_row
+    ) = 1 AS is_first
 FROM pairs
 JOIN first_responses AS a ON a.row = first_row
 JOIN second_responses AS b ON b.row = second_row AND b.response = a.response
 """
-# A difference below 1e-9 of the largest score of the text is one of rounding. The ratio of a difference and its
-# standard error has a t distribution, whose degrees of freedom are Welch's; Wallace (Annals of Mathematical Statistics
-# 30, 1959, p. 1124) turns it into a standard normal deviate. Without sampling (no error), each difference counts.
+# A score is known to 1e-9 of the largest one of its text and run, and a difference to 1e-9 of the larger of both: the
+# rest is rounding. The ratio of a difference and its standard error has a t distribution, whose degrees of freedom are
+# Welch's; Wallace (Annals of Mathematical Statistics 30, 1959, p. 1124) turns it into a standard normal deviate.
+# Without sampling (no error), each difference counts.
 _WORDS = """
 CREATE TEMP TABLE words AS
 WITH
@@ -45,13 +49,17 @@ joined AS (
         a.is_reason AND b.is_reason AS are_reasons,
         a.error * a.error AS first_variance, b.error * b.error AS second_variance,
         greatest(a.freedom, 1) AS first_freedom, greatest(b.freedom, 1) AS second_freedom,
-        max(greatest(abs(a.score), abs(b.score))) OVER (PARTITION BY a.first_row, a.response) AS size
+        max(abs(a.score)) OVER text AS first_size, max(abs(b.score)) OVER text AS second_size
     FROM mine AS a JOIN theirs AS b USING (first_row, response, field, start, "end")
+    WINDOW text AS (PARTITION BY a.first_row, a.response)
 ),
 differences AS (
-    SELECT *, CASE WHEN abs(first - second) <= 1e-9 * size THEN 0 ELSE second - first END AS difference,
-        first_variance + second_variance AS variance,
-        round(first / nullif(size, 0), 9) AS first_rounded, round(second / nullif(size, 0), 9) AS second_rounded
+    SELECT *, first_variance + second_variance AS variance,
+        CASE
+            WHEN abs(first - second) <= 1e-9 * greatest(first_size, second_size) THEN 0 ELSE second - first
+        END AS difference,
+        round(first / nullif(first_size, 0), 9) AS first_rounded,
+        round(second / nullif(second_size, 0), 9) AS second_rounded
     FROM joined
 ),
 ratios AS (
@@ -71,7 +79,7 @@ SELECT first_row AS row, response, position, field, start, "end", word, first, s
 FROM ratios
 """
 # Ties get their average rank. Words whose score is 0 are no top words; where neither run has another one, the overlap
-# is not known. A sign counts where a score is outside of the 95 % interval of a score of 0.
+# is not known. A sign counts where a score is not 0 but for rounding, and outside of the 95 % interval of 0.
 _TEXTS = """
 CREATE TEMP TABLE agreement AS
 WITH
@@ -89,8 +97,8 @@ ranked AS (
     SELECT *,
         rank() OVER by_first + (count(*) OVER same_first - 1) / 2 AS first_order,
         rank() OVER by_second + (count(*) OVER same_second - 1) / 2 AS second_order,
-        abs(first) > {z95} * sqrt(coalesce(first_variance, 0))
-            OR abs(second) > {z95} * sqrt(coalesce(second_variance, 0)) AS clear
+        first_rounded <> 0 AND abs(first) > {z95} * sqrt(coalesce(first_variance, 0))
+            OR second_rounded <> 0 AND abs(second) > {z95} * sqrt(coalesce(second_variance, 0)) AS clear
     FROM words
     WINDOW
         by_first AS (PARTITION BY row, response ORDER BY first_rounded),
@@ -102,7 +110,7 @@ shared AS (
     SELECT row, response, count(*) AS words,
         count(*) FILTER (are_reasons AND first_rank <= {top} AND second_rank <= {top}) AS tops,
         corr(first_order, second_order) AS rank_correlation,
-        avg((sign(first) = sign(second))::INT) FILTER (clear) AS sign_agreement,
+        avg((sign(first_rounded) IS NOT DISTINCT FROM sign(second_rounded))::INT) FILTER (clear) AS sign_agreement,
         count(*) FILTER (z >= {critical}) AS changed,
     FROM ranked GROUP BY ALL
 )

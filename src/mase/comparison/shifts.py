@@ -14,19 +14,25 @@ from mase.statistics import Mean, q_values
 __all__ = ["compare_words"]
 
 _LISTED, _EXAMPLES, _CONTEXT = 20, 3, 40
+# Copies of a text have the same scores in a run, noise included, and are no new evidence: the first one counts.
+_DIFFERENT = """
+CREATE TEMP VIEW different AS
+SELECT words.* FROM words JOIN explanations ON first_row = row AND explanations.response = words.response
+WHERE is_first
+"""
 # A word that a text has several times counts once, with its mean.
 _MEANS = """
 SELECT response, word, count(*) AS n_texts, avg(first) AS first_mean, avg(second) AS second_mean,
     avg(difference) AS difference, coalesce(stddev_samp(difference), 0) AS deviation
 FROM (
     SELECT row, response, word, avg(first) AS first, avg(second) AS second, avg(difference) AS difference
-    FROM words GROUP BY ALL
+    FROM different GROUP BY ALL
 )
 GROUP BY ALL HAVING count(*) >= {min_texts} ORDER BY response, word
 """
 _ROWS_OF = """
 SELECT id, row, field, start, "end", first, second
-FROM (SELECT * FROM words WHERE response = $response AND word = $word ORDER BY abs(difference) DESC, row, position
+FROM (SELECT * FROM different WHERE response = $response AND word = $word ORDER BY abs(difference) DESC, row, position
       LIMIT {examples}) AS w
 JOIN first_texts AS t USING (row) ORDER BY abs(difference) DESC, row, position
 """
@@ -35,19 +41,20 @@ JOIN first_texts AS t USING (row) ORDER BY abs(difference) DESC, row, position
 def compare_words(database: Database, first: Run, min_texts: int, rate: float) -> tuple[Shifts, pa.Table]:
     """Return the words whose mean score differs over texts, and the means of all words that were tested.
 
-    The difference of a word is paired: its mean over texts, with the interval and test of Student's t.
+    The difference of a word is paired: its mean over different texts, with the interval and test of Student's t.
 
     Parameters
     ----------
     database
-        Has the tables `words` of `compare_reasons` and `first_texts`.
+        Has the tables `words` and `explanations` of `compare_reasons`, and `first_texts`.
     first
         The first run, whose texts are shown in examples.
     min_texts
-        Test words that occur in at least so many texts.
+        Test words that occur in at least so many different texts.
     rate
         False discovery rate.
     """
+    database.run(_DIFFERENT)
     found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
     n = found.column("n_texts").to_numpy()
     mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()

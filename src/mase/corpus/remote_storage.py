@@ -40,8 +40,8 @@ class RemoteStorage:
                 raise MissingDependencyError(
                     f"{uri!r:.200} cannot be opened ({unknown}; {error}); install the package for its scheme"
                 ) from error
-            except ValueError as error:
-                raise DataError(f"{uri!r:.200} is not a folder that can be opened: {error}") from error
+            except Exception as error:
+                raise DataError(f"{uri!r:.200} is not a folder that can be opened: {_said(error)}") from error
             return cls(PyFileSystem(FSSpecHandler(filesystem)), root, uri)
 
     def exists(self, name: str) -> bool:
@@ -110,5 +110,10 @@ class RemoteStorage:
     def _refused(self, verb: str, name: str) -> Iterator[str]:
         try:
             yield f"{self.root}/{name}"
-        except OSError as error:
-            raise DataError(f"cannot {verb} {f'{self.place}/{name}'!r:.300}: {error}") from error
+        except Exception as error:
+            raise DataError(f"cannot {verb} {f'{self.place}/{name}'!r:.300}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    """Return what an error of a file system says; those of other packages may be of any type, and say nothing."""
+    return str(error) or type(error).__name__

@@ -92,6 +92,21 @@ def test_two_seeds_differ_by_noise_alone(tmp_path):
     assert sum(one.shifts.shifted > 0 for one in found) <= 1
 
 
+def test_copies_of_a_text_count_once(tmp_path):
+    """They share their noise: the words of ten copies differed from one seed to the next, without any error."""
+    settings = {"predict": classifier(WEIGHTS), "n_samples": 50, "target": "1"}
+    texts = {"once": TEXTS[:4], "copies": TEXTS[:4] + TEXTS[:1] * 10}
+
+    def words_of(name, *, documents):
+        folders = (tmp_path / f"{name} {documents} {seed}" for seed in (0, 1))
+        runs = [write_run(at, texts[name], seed=n, documents=documents, **settings) for n, at in enumerate(folders)]
+        return mase.compare(*runs, min_texts=2).tables["words"]
+
+    assert words_of("copies", documents=True) == words_of("once", documents=True)
+    counts = words_of("copies", documents=False)["n_texts"].to_pylist()  # where copies cannot be recognised
+    assert max(counts) > 10
+
+
 def test_a_planted_weight_is_found(runs):
     found = mase.compare(runs["first"], runs["planted"], min_texts=10)
     with_good = sum("good" in text.split() for text in TEXTS)
@@ -123,6 +138,14 @@ def test_an_exact_change_is_found_and_rounding_is_not(tmp_path):
     assert mase.compare(first, again).reasons.noise.words_changed == 0
     found = mase.compare(first, changed, min_texts=2)
     assert {shift.word for shift in found.shifts.listed} == {"film"}
+
+
+def test_a_score_that_is_zero_but_for_rounding_has_no_sign(tmp_path):
+    scores = ([0.5, 1e-17, 0.1], [-0.5, -1e-17, 0.1], [0.5, 0.2, 0.1])
+    made = [[(attribution("good film here", values, se=1e-18), ())] for values in scores]
+    runs = [run_of(tmp_path / str(number), texts) for number, texts in enumerate(made)]
+    shares = [mase.compare(runs[0], other).reasons.sign_agreement for other in runs]
+    assert shares == pytest.approx([1, 1 / 2, 2 / 3])
 
 
 def test_other_texts_are_refused_or_left_out(runs, tmp_path):
@@ -213,6 +236,20 @@ def test_scores_of_other_links_are_compared_by_order(runs, tmp_path):
     assert found.reasons.share_changed is None
     assert found.shifts is None
     assert found.reasons.top_overlap > 0.9
+
+
+def test_small_scores_of_another_link_keep_their_order(tmp_path):
+    """The scores of a class that is never predicted are small as probabilities, but not as log-odds."""
+
+    def rare(texts):
+        p = np.array([1e-7 * np.exp(sum(WEIGHTS[word] for word in text.split())) for text in texts])
+        return np.stack([1 - p, p], axis=1)
+
+    settings = {"predict": rare, "target": "1", "method": "occlusion"}
+    runs = [write_run(tmp_path / link, TEXTS[:5], link=link, **settings) for link in ("margin", "probability")]
+    reasons = mase.compare(*runs).reasons
+    assert reasons.rank_correlation == pytest.approx(1)
+    assert reasons.sign_agreement == 1
 
 
 def test_ids_must_be_unique(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import mase
 from mase.corpus.local_storage import LocalStorage
 from mase.corpus.storage import storage_of
 from mase.errors import DataError
@@ -45,6 +46,28 @@ def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
 def test_other_hosts_and_parts_of_a_uri_are_refused(uri, message):
     with pytest.raises(DataError, match=message):
         storage_of(uri)
+
+
+@pytest.mark.parametrize("refusal", [RuntimeError("403"), NotImplementedError(), OSError("no network")])
+def test_file_systems_of_other_packages_may_raise_anything(monkeypatch, refusal):
+    """Those of Azure, of GitHub and of archives raise other errors than `OSError`."""
+    fsspec = pytest.importorskip("fsspec")
+
+    def refuse(*args, **options):
+        raise refusal
+
+    class Refusing(fsspec.AbstractFileSystem):
+        protocol, cachable = "refusing", False
+        info = ls = makedirs = _open = refuse
+
+    fsspec.register_implementation("refusing", Refusing, clobber=True)
+    said = str(refusal) or type(refusal).__name__
+    for read in (lambda: mase.open_run("refusing://run"), lambda: storage_of("refusing://run").write("a", b"")):
+        with pytest.raises(DataError, match=said):
+            read()
+    monkeypatch.setattr(Refusing, "__init__", refuse)
+    with pytest.raises(DataError, match=said):
+        storage_of("refusing://another")
 
 
 @pytest.mark.parametrize("place", ["run", "memory://runs/together"])
