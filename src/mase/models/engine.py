@@ -268,11 +268,11 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
 
     def exactly(
         layer: nn.Module, args: tuple[torch.Tensor, ...], kwargs: dict[str, torch.Tensor], output: torch.Tensor
-    ) -> torch.Tensor:
+    ) -> Any:
         assert isinstance(layer, nn.Linear)
         (inputs,) = (*args, *kwargs.values())
         with torch.autocast(output.device.type, enabled=False):
-            return nn.functional.linear(inputs.to(layer.weight.dtype), layer.weight, layer.bias)
+            return layer.forward(inputs.to(layer.weight.dtype))  # perhaps a subclass's, or one that loads its weights
 
     hooks = [head.register_forward_hook(here(exactly), with_kwargs=True) for head in heads]
     try:
