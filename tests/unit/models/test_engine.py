@@ -106,6 +106,17 @@ class Doubled(torch.nn.Linear):
         return 2 * super().forward(vectors)
 
 
+class Quantized(torch.nn.Linear):
+    """A head with weights of one byte, as those of bitsandbytes."""
+
+    def __init__(self, n_inputs, n_outputs):
+        super().__init__(n_inputs, n_outputs)
+        self.weight = torch.nn.Parameter((self.weight.detach() * 100).to(torch.int8), requires_grad=False)
+
+    def forward(self, vectors):
+        return torch.nn.functional.linear(vectors.float(), self.weight / 100, self.bias)
+
+
 def in_memory(module):
     return module
 
@@ -114,7 +125,7 @@ def offloaded(module):
     return pytest.importorskip("accelerate").cpu_offload(module, execution_device=torch.device("cpu"))
 
 
-@pytest.mark.parametrize("kind", [torch.nn.Linear, Doubled])
+@pytest.mark.parametrize("kind", [torch.nn.Linear, Doubled, Quantized])
 @pytest.mark.parametrize("kept", [in_memory, offloaded])
 def test_a_head_gives_the_same_scores_in_half_precision(kind, kept):
     """The other layers compute no products, and so the head alone could round."""
