@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from mase.errors import CapabilityError
+from mase.models.locks import alone
 from mase.models.outputs import check_numbers
 
 __all__ = ["Checksum", "checksum"]
@@ -56,7 +57,8 @@ class Checksum:
 def checksum(module: nn.Module) -> str:
     """Return the SHA-256 of a module's parameters, buffers and other state, by name.
 
-    Weights that accelerate keeps elsewhere until a layer runs (`device_map`) are read one by one.
+    Weights that accelerate keeps elsewhere until a layer runs (`device_map`) are read one by one, while no other
+    thread explains the module.
 
     Raises
     ------
@@ -93,7 +95,8 @@ def _present(module: nn.Module, name: str, tensor: torch.Tensor) -> Iterator[tor
     if not accelerate.has_offloaded_params(layer):
         yield tensor
         return
-    with accelerate.align_module_device(layer, torch.device("cpu")):
+    # The layer has its weights meanwhile, and none afterwards: nobody else may run it.
+    with alone(module), accelerate.align_module_device(layer, torch.device("cpu")):
         yield getattr(layer, own)
 
 

@@ -267,12 +267,12 @@ def _exact_heads(module: nn.Module) -> Iterator[None]:
     heads = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1:]
 
     def exactly(
-        layer: nn.Module, args: tuple[torch.Tensor, ...], kwargs: dict[str, torch.Tensor], output: torch.Tensor
-    ) -> torch.Tensor:
-        assert isinstance(layer, nn.Linear)
+        layer: nn.Linear, args: tuple[torch.Tensor, ...], kwargs: dict[str, torch.Tensor], output: torch.Tensor
+    ) -> Any:
         (inputs,) = (*args, *kwargs.values())
+        dtype = layer.weight.dtype if layer.weight.is_floating_point() else inputs.dtype  # quantized weights are bytes
         with torch.autocast(output.device.type, enabled=False):
-            return nn.functional.linear(inputs.to(layer.weight.dtype), layer.weight, layer.bias)
+            return layer.forward(inputs.to(dtype))  # perhaps a subclass's, or one that loads its weights
 
     hooks = [head.register_forward_hook(here(exactly), with_kwargs=True) for head in heads]
     try:

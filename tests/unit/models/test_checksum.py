@@ -2,15 +2,18 @@
 
 import copy
 import warnings
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 import torch
+from tests.forks import held
 from tests.unit.models.modules import Around
 
 import mase
 from mase.errors import CapabilityError
 from mase.models import TorchModule
 from mase.models.checksum import Checksum, checksum
+from mase.models.locks import alone
 from mase.testing import whitespace_ids
 
 
@@ -106,3 +109,15 @@ def test_offloaded_weights_have_the_checksum_of_the_same_weights_in_memory():
     assert all(weights.is_meta for weights in offloaded.parameters())
     assert Checksum(offloaded).value() == checksum(offloaded) == expected
     assert all(weights.is_meta for weights in offloaded.parameters())
+
+
+def test_offloaded_weights_are_read_while_no_other_thread_runs_the_module():
+    accelerate = pytest.importorskip("accelerate")
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3))
+    expected = checksum(module)
+    offloaded = accelerate.cpu_offload(module, execution_device=torch.device("cpu"))
+    with ThreadPoolExecutor(1) as pool:
+        with held(alone(offloaded)):
+            found = pool.submit(checksum, offloaded)
+            assert not wait([found], timeout=0.2).done
+        assert found.result() == expected

@@ -8,6 +8,7 @@ from tests.unit.models.modules import TEXT, Around
 import mase
 from mase.errors import CapabilityError
 from mase.models import TorchModule
+from mase.models.engine import Engine
 from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 
@@ -96,3 +97,41 @@ def test_a_module_that_passes_no_gradient_on_is_an_error(method, frozen):
     model = TorchModule(Interrupted().requires_grad_(not frozen), tokenize=whitespace_ids)
     with pytest.raises(CapabilityError, match="no gradient with respect to the embeddings"):
         mase.Explainer(model, method=method)("one two three")
+
+
+class Doubled(torch.nn.Linear):
+    """A head with a `forward` of its own."""
+
+    def forward(self, vectors):
+        return 2 * super().forward(vectors)
+
+
+class Quantized(torch.nn.Linear):
+    """A head with weights of one byte, as those of bitsandbytes."""
+
+    def __init__(self, n_inputs, n_outputs):
+        super().__init__(n_inputs, n_outputs)
+        self.weight = torch.nn.Parameter((self.weight.detach() * 100).to(torch.int8), requires_grad=False)
+
+    def forward(self, vectors):
+        return torch.nn.functional.linear(vectors.float(), self.weight / 100, self.bias)
+
+
+def in_memory(module):
+    return module
+
+
+def offloaded(module):
+    return pytest.importorskip("accelerate").cpu_offload(module, execution_device=torch.device("cpu"))
+
+
+@pytest.mark.parametrize("kind", [torch.nn.Linear, Doubled, Quantized])
+@pytest.mark.parametrize("kept", [in_memory, offloaded])
+def test_a_head_gives_the_same_scores_in_half_precision(kind, kept):
+    """The other layers compute no products, and so the head alone could round."""
+    layers = torch.nn.Embedding(500, 4), torch.nn.Flatten(), kind(12, 2)
+    module, ids = torch.nn.Sequential(*layers), torch.tensor([[1, 2, 3], [4, 5, 6]])
+    expected = module(ids).detach()
+    module = kept(module)
+    module.register_buffer("device", torch.zeros(()))  # all others are offloaded
+    assert torch.equal(Engine(module, "0", module, half=True).forward(ids), expected)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from mase.errors import CapabilityError
 from mase.models.borrow import borrowed, here
 from mase.models.devices import device_of
 from mase.models.engine import user_code
@@ -152,7 +153,19 @@ class Forward:
 
 
 def half_weights(module: nn.Module) -> dict[str, torch.Tensor]:
-    """Return the matrices of a model in bfloat16 by name, except those of the embeddings and of the head."""
+    """Return the matrices of a model in bfloat16 by name, except those of the embeddings and of the head.
+
+    Raises
+    ------
+    CapabilityError
+        If weights are offloaded.
+    """
+    offloaded = next((name for name, weight in module.named_parameters() if weight.is_meta), None)
+    if offloaded is not None:
+        raise CapabilityError(
+            f"the weights {offloaded!r} are offloaded, expected all in memory for precision 'bfloat16'; load the model "
+            "with dtype=torch.bfloat16, or use 'float32'"
+        )
     ends = [module.get_input_embeddings(), module.get_output_embeddings()]  # type: ignore[operator]
     kept = {id(weight) for layer in ends if isinstance(layer, nn.Module) for weight in layer.parameters()}
     return {

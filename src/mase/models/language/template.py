@@ -82,7 +82,8 @@ class Template:
 
     @property
     def _roles(self) -> list[Any]:
-        return [] if isinstance(self.prompt, str) else [message.get("role") for message in self.prompt]
+        messages = [] if isinstance(self.prompt, str) else self.prompt
+        return [message.get("role") if isinstance(message, Mapping) else None for message in messages]
 
     def _used(self, names: Iterable[str]) -> list[str]:
         """Return the names in braces, of these fields or of none."""

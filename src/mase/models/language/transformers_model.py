@@ -200,6 +200,11 @@ class TransformersLM(Reopened, ABC):
         """Return the same model in bfloat16, except for its head; None where that would be slower.
 
         It holds a copy of the weights, of half their size. A model that already has weights of 16 bits stays as it is.
+
+        Raises
+        ------
+        CapabilityError
+            If weights are offloaded.
         """
         if not multiplies_bfloat16(self.device):
             return None

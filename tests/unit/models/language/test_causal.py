@@ -14,7 +14,7 @@ from tests.unit.models.language.causal_models import (
 )
 
 import mase
-from mase.errors import EmptyTextError, InvalidTextError, ModelError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, ModelError, OptionError
 from mase.models.language.causal import CausalLM
 from mase.models.language.plan import Costs
 from mase.models.language.protocol import HalfLanguageModel, LanguageModel
@@ -219,6 +219,15 @@ def test_half_precision_is_near_and_reads_the_weights_as_they_are(family, monkey
     assert halved is not model.half()
     monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: False)
     assert model.half() is None
+
+
+def test_offloaded_weights_are_not_halved(monkeypatch):
+    monkeypatch.setattr("mase.models.language.transformers_model.multiplies_bfloat16", lambda _: True)
+    module = pytest.importorskip("accelerate").cpu_offload(causal_model(), execution_device=torch.device("cpu"))
+    asked = {"context": "The sky is red.", "query": "Which colour?", "answer": "red", "n_samples": 4}
+    with pytest.raises(CapabilityError, match="are offloaded"):
+        mase.cite(module, byte_tokenizer(), precision="bfloat16", **asked)
+    assert mase.cite(module, byte_tokenizer(), **asked).scores.any()
 
 
 def test_an_explanation_reads_its_prompt_once_in_each_precision(monkeypatch):

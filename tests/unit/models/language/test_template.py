@@ -40,7 +40,7 @@ def test_a_place_that_is_missing_is_named_once():
     "prompt",
     [
         *("", "no field", 3, None, [], [{"role": "user"}], [{"role": "user", "content": None}]),
-        *([{"content": "{context}"}], [{"role": None, "content": "{context}"}]),
+        *([{"content": "{context}"}], [{"role": None, "content": "{context}"}], ["{context}"]),
     ],
 )
 def test_other_prompts_are_refused(prompt):
