@@ -12,7 +12,7 @@ __all__ = ["TOP", "compare_reasons"]
 
 TOP = 5
 
-# A text is repeated if another one has the same document, which is not known without documents.
+# Of texts with the same document the first one counts; where documents are not stored, each text does.
 _EXPLANATIONS = """
 CREATE TEMP TABLE explanations AS
 SELECT
