@@ -46,6 +46,7 @@ __all__ = [
     "can_replace_open_files",
     "end_with_parent",
     "flush_folder",
+    "interrupted_later",
     "keep_freed_memory",
     "lock",
     "locked",
@@ -168,6 +169,34 @@ def on_termination(act: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def interrupted_later() -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP take effect after the block, which must be short, so that it is not cut short.
+
+    A signal that ends the process without a handler does so at once. Do nothing outside the main thread.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in _interruptions()}
+    handled = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, lambda number, _frame: received.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(received):
+            signal.raise_signal(number)
+
+
+def _interruptions() -> Iterable[int]:
+    hangup = getattr(signal, "SIGHUP", None)
+    return (signal.SIGINT, signal.SIGTERM) if hangup is None else (signal.SIGINT, signal.SIGTERM, hangup)
 
 
 def _drop_what_is_written(terminals: Sequence[os.stat_result]) -> None:

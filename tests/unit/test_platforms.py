@@ -13,6 +13,7 @@ import pytest
 import mase
 from mase.platforms import (
     can_replace_open_files,
+    interrupted_later,
     keep_freed_memory,
     lock,
     on_termination,
@@ -147,17 +148,35 @@ def test_an_ignored_hangup_stays_ignored():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_another_thread_changes_no_signal():
+def test_interruptions_wait_for_the_end_of_a_block():
+    done = []
+
+    def write(number):
+        with interrupted_later():
+            os.kill(os.getpid(), number)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        write(signal.SIGINT)
+    with on_termination(lambda: done.append("asked")):
+        write(signal.SIGTERM)
+        write(signal.SIGHUP)
+    assert done == ["all of it", "all of it", "asked", "all of it", "asked"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("block", [lambda: on_termination(lambda: None), interrupted_later])
+def test_another_thread_changes_no_signal(block):
     seen = []
 
     def run():
-        with on_termination(lambda: None):
-            seen.append(signal.getsignal(signal.SIGTERM))
+        with block():
+            seen.append([signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)])
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert seen == [signal.getsignal(signal.SIGTERM)]
+    assert seen == [[signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]]
 
 
 def test_memory_is_left_to_other_systems(monkeypatch):

@@ -20,6 +20,7 @@ from mase.io.json import Failure
 from mase.outputs import OutputFile
 from mase.outputs.json_lines import line
 from mase.outputs.terminal import HeatMaps
+from mase.platforms import interrupted_later
 from mase.render.progress import Progress
 
 __all__ = ["JsonFile", "Screen", "WholeFile"]
@@ -106,9 +107,10 @@ class WholeFile(AbstractContextManager["WholeFile"]):
         self._file.add(number, result)
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Take the next result."""
-        self.add_earlier(number, result)
-        self._has_new = True
+        """Take the next result, and all of it: a part of one could not be taken back."""
+        with interrupted_later():
+            self.add_earlier(number, result)
+            self._has_new = True
 
     def __enter__(self) -> Self:
         self._file.__enter__()

@@ -12,7 +12,8 @@ NUMBERED = [f"a good film number {n}" for n in range(12)]
 # Scores that depend on the seed, of an estimator that takes no time.
 FAST = ("--n-samples", "20", "--estimator", "least-squares")
 
-# The command in a process of its own, on a black box that comes to no end at the text that HANG names.
+# The command in a process of its own, on a black box that comes to no end at the text that HANG names, and that makes
+# the file that HANGING names before.
 PROGRAM = f"""
 FAST = {FAST}
 import os, signal, sys, time, mase
@@ -22,6 +23,7 @@ answer = AdditiveClassifier({{"good": 0.4, "dull": -0.4}}, constant=0.55)  # as 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell inherits it ignored
 def predict(texts):
     while any(text.endswith(os.environ["HANG"]) for text in texts):
+        open(os.environ["HANGING"], "w").close()
         time.sleep(0.1)
     return answer(texts)
 mase.models.load = lambda *a, **k: mase.models.Callable(predict, labels=["neg", "pos"])
@@ -30,8 +32,9 @@ main(["explain", *FAST, "-q", *sys.argv[1:]])
 
 
 @contextmanager
-def process(*arguments, hang="nowhere", **settings):
-    settings = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"HANG": hang}} | settings
+def process(*arguments, hang="nowhere", hanging=os.devnull, **settings):
+    environment = os.environ | {"HANG": hang, "HANGING": os.fspath(hanging)}
+    settings = {"stderr": subprocess.PIPE, "text": True, "env": environment} | settings
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *map(str, arguments)], **settings) as running:
         try:
             yield running

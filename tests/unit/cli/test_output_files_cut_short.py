@@ -10,13 +10,15 @@ from contextlib import contextmanager
 import pytest
 from tests.unit.cli.runs import NUMBERED, finished, process, same, texts_in
 
+from mase.outputs.html import HtmlPage
+
 pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
 
-def wait_for_lines(path, n):
+def wait_for(path):
     deadline = time.monotonic() + 600
-    while not (path.exists() and path.read_bytes().count(b"\n") >= n):
-        assert time.monotonic() < deadline, "the lines did not come"
+    while not path.exists():
+        assert time.monotonic() < deadline, "the model was not asked"
         time.sleep(0.02)
 
 
@@ -26,11 +28,13 @@ endings = pytest.mark.parametrize(
 
 
 def ended(number, written, *arguments):
-    """Run the command until it has written four lines, end it by a signal, and return its exit code and errors."""
-    with process(*arguments, hang="number 4") as running:
-        wait_for_lines(written, 4)
+    """Run the command until its model is at the fifth text, end it by a signal, and return its exit code and errors."""
+    hanging = written.with_name("hanging")
+    with process(*arguments, hang="number 4", hanging=hanging) as running:
+        wait_for(hanging)
         running.send_signal(number)
         _, errors = running.communicate(timeout=600)
+    hanging.unlink()
     assert texts_in(written) == NUMBERED[:4]
     assert "Traceback" not in errors
     return running.returncode, errors
@@ -74,14 +78,28 @@ def test_a_draft_of_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.jsonl", "page.html", "whole.jsonl"]
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_result_that_is_being_added_is_added(cli, source, tmp_path, monkeypatch, number, code):
+    def interrupted(page, text, result):
+        if text == 2:
+            os.kill(os.getpid(), number)
+        add(page, text, result)
+
+    add = HtmlPage.add
+    monkeypatch.setattr(HtmlPage, "add", interrupted)
+    assert cli("-i", str(source), "--html", "page.html").exit_code == code
+    assert "2 texts explained" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("first", [[], ["--overwrite"]])
 def test_one_run_at_a_time(cli, source, tmp_path, first):
     pytest.importorskip("fcntl")
     output, draft = tmp_path / "out.jsonl", tmp_path / "out.jsonl.draft"
     if first:
         output.write_text("older\n")
-    with process("-i", source, "-o", output, *first, hang="number 4") as running:
-        wait_for_lines(draft if first else output, 4)
+    with process("-i", source, "-o", output, *first, hang="number 4", hanging=tmp_path / "hanging") as running:
+        wait_for(tmp_path / "hanging")
+        assert texts_in(draft if first else output) == NUMBERED[:4]
         for policy in ([], ["--append"], ["--overwrite"]):
             found = cli("-i", str(source), "-o", "out.jsonl", *policy)
             assert (found.exit_code, "another run" in found.stderr) == (1, True)
