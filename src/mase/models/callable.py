@@ -94,6 +94,7 @@ class Callable(Reopened):
             )
         self._predict = predict_proba
         self._labels = names
+        self._is_named = names is not None
         self._mask_token = mask_token
         self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
         self._columns: tuple[str, ...] | None = None  # of the data frame that the labels are from
@@ -133,7 +134,7 @@ class Callable(Reopened):
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        return of_function(self, self._predict, is_named=self._labels is not None)
+        return of_function(self, self._predict, is_named=self._is_named)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

@@ -164,7 +164,11 @@ def test_a_served_model_is_described_as_one():
     with served({"POST /": lambda body: [[0.9, 0.1] for _ in body]}) as (url, _):
         description = JSONService(url, name="mine").description
     assert description.kind == "served model mine"
+    assert description.labels_from == "the columns, numbered"
     assert "mase.models.JSONService(" in description.guesses[0].remedy
+    with served({"POST /": as_objects}) as (url, _):
+        description = JSONService(url, request={"instances": "$inputs"}).description
+    assert (description.labels_from, description.guesses) == ("the answers of the model", ())
 
 
 def test_scores_that_are_no_probabilities_name_the_class_of_the_model():
