@@ -210,8 +210,9 @@ def _field(name: str, value: Any) -> Field:
         # Python refuses to write an integer of many digits.
         got = "an integer of too many digits" if isinstance(value, Integral) else f"{value!r:.60}"
         kind = type(value).__name__
-        filled = "; fill in what is missing" if kind in ("NoneType", "NAType", "NaTType") or got.endswith("nan") else ""
-        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number{filled}")
+        is_missing = kind in ("NoneType", "NAType", "NaTType") or got.endswith("nan")
+        remedy = "fill in what is missing" if is_missing else "write it as a text or a number"
+        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number; {remedy}")
     return Field(name, str(number), value=number)
 
 

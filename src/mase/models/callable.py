@@ -255,5 +255,5 @@ def _remedy(texts: Sequence[Content], error: BaseException) -> str:
     if isinstance(texts[0], dict):
         return f" (it was given records, each a dict with the fields {', '.join(texts[0])})"
     of_one = isinstance(error, TypeError | AttributeError)
-    hint = " (it was given a list of str; of a function f of one text, pass lambda texts: [f(text) for text in texts])"
+    hint = " (it was given a list of str; pass lambda texts: [f(text) for text in texts] if f reads one text)"
     return without_words(texts) or (hint if of_one else "")

@@ -72,7 +72,7 @@ def test_other_shapes_of_functions_say_how_to_wrap_them():
 
     for function, remedy in (
         (awaited, r"asyncio\.run"),
-        (of_one, r"a function f of one text, pass lambda texts"),
+        (of_one, r"pass lambda texts: .* if f reads one text"),
         (lambda texts: [{"neg": 0.5, "pos": 0.5} for _ in texts], "data frame with a column per class"),
     ):
         with pytest.raises(ModelError, match=remedy):
