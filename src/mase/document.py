@@ -111,7 +111,10 @@ class Document:
                 raise OptionError(f"{option} is {chosen!r}, expected a list of names, as in [{chosen!r}]")
             if not set(chosen) <= set(names):
                 wrong = ", ".join(sorted(map(repr, set(chosen) - set(names))))
-                raise OptionError(f"{option} names {wrong}, expected fields of the document: {', '.join(names)}")
+                record = "; a record is a mapping, such as dict(row) of the row of a table" if names == [TEXT] else ""
+                raise OptionError(
+                    f"{option} names {wrong}, expected fields of the document: {', '.join(names)}{record}"
+                )
         return replace(self, fields=tuple(_placed(field, fixed, background) for field in self.fields))
 
     @property
@@ -187,7 +190,8 @@ def _named(content: object) -> Mapping[str, Any]:
     if isinstance(content, tuple):
         if len(content) != len(PAIR):
             raise InvalidTextError(
-                f"text is a tuple of {len(content)} values, expected a pair of str; pass several texts as a list"
+                f"text is a tuple of {len(content)} values, expected a pair of str; pass several texts as a list, "
+                "and a record as a mapping"
             )
         return dict(zip(PAIR, map(check_text, content), strict=True))
     if not isinstance(content, Mapping):
