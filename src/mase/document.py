@@ -111,7 +111,10 @@ class Document:
                 raise OptionError(f"{option} is {chosen!r}, expected a list of names, as in [{chosen!r}]")
             if not set(chosen) <= set(names):
                 wrong = ", ".join(sorted(map(repr, set(chosen) - set(names))))
-                raise OptionError(f"{option} names {wrong}, expected fields of the document: {', '.join(names)}")
+                record = "; a record is a mapping, such as dict(row) of the row of a table" if names == [TEXT] else ""
+                raise OptionError(
+                    f"{option} names {wrong}, expected fields of the document: {', '.join(names)}{record}"
+                )
         return replace(self, fields=tuple(_placed(field, fixed, background) for field in self.fields))
 
     @property
@@ -187,7 +190,8 @@ def _named(content: object) -> Mapping[str, Any]:
     if isinstance(content, tuple):
         if len(content) != len(PAIR):
             raise InvalidTextError(
-                f"text is a tuple of {len(content)} values, expected a pair of str; pass several texts as a list"
+                f"text is a tuple of {len(content)} values, expected a pair of str; pass several texts as a list, "
+                "and a record as a mapping"
             )
         return dict(zip(PAIR, map(check_text, content), strict=True))
     if not isinstance(content, Mapping):
@@ -210,8 +214,9 @@ def _field(name: str, value: Any) -> Field:
         # Python refuses to write an integer of many digits.
         got = "an integer of too many digits" if isinstance(value, Integral) else f"{value!r:.60}"
         kind = type(value).__name__
-        filled = "; fill in what is missing" if kind in ("NoneType", "NAType", "NaTType") or got.endswith("nan") else ""
-        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number{filled}")
+        is_missing = kind in ("NoneType", "NAType", "NaTType") or got.endswith("nan")
+        remedy = "fill in what is missing" if is_missing else "write it as a text or a number"
+        raise InvalidTextError(f"field {name!r} is {got} (of type {kind}), expected a str or a finite number; {remedy}")
     return Field(name, str(number), value=number)
 
 

@@ -1,10 +1,12 @@
 """Tests of `mase.document`."""
 
+import datetime
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
+import mase
 from mase.document import Document, Field
 from mase.errors import InvalidTextError, OptionError
 
@@ -97,3 +99,28 @@ def test_only_one_text_can_be_the_only_text():
 def test_fields_have_names_of_their_own():
     with pytest.raises(InvalidTextError, match="a name of its own"):
         Document((Field("a", "x y"), Field("a", "z")))
+
+
+def test_a_row_of_a_table_is_told_to_be_a_mapping():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"note": ["a refund"], "age": [71], "country": ["FR"]})
+    explainer = mase.Explainer(lambda records: [[0.5, 0.5] for _ in records], background={"age": 40, "country": "DE"})
+    with pytest.raises(OptionError, match=r"dict\(row\)"):
+        explainer(rows.iloc[0])
+    with pytest.raises(InvalidTextError, match="and a record as a mapping"):
+        explainer(next(rows.itertuples(index=False)))
+    assert explainer(dict(rows.iloc[0])).words == ("a", "refund", "71", "FR")
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (None, "fill in what is missing"),
+        (float("nan"), "fill in what is missing"),
+        (datetime.date(2026, 1, 1), "write it as a text or a number"),
+        (["one turn", "another"], "write it as a text or a number"),
+    ],
+)
+def test_a_field_of_another_type_says_what_to_do(value, remedy):
+    with pytest.raises(InvalidTextError, match=f"expected a str or a finite number; {remedy}"):
+        Document.of({"note": "a refund", "other": value})

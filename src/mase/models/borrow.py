@@ -17,14 +17,15 @@ __all__ = ["borrowed", "here"]
 
 @contextmanager
 def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
-    """Run `module` in eval mode; then restore every submodule's mode and the global random states.
+    """Run `module` in eval mode; then restore every submodule's mode, clipped word vectors and the random states.
 
     The gradients of parameters never change, because only derivatives with respect to coordinates are computed. The
     block uses `no_grad` and not inference mode: a module that caches tensors on itself could not be trained any more
     with inference tensors. The module is locked for this thread, so that two explanations do not mix their hooks and
     modes.
     """
-    with alone(module), untouched(), _evaluating(module), torch.set_grad_enabled(gradients), _uncompiled():
+    evaluating = _evaluating(module)
+    with alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _uncompiled():
         yield
 
 
@@ -38,6 +39,20 @@ def _uncompiled() -> AbstractContextManager[Any]:
     """Return a context in which compiled modules run uncompiled, because compiled code ignores new hooks."""
     compiler = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
     return torch.compiler.set_stance("force_eager") if compiler else nullcontext()
+
+
+@contextmanager
+def _unclipped(module: nn.Module) -> Iterator[None]:
+    """Give word vectors back as they were: with `max_norm`, a layer clips those that it reads in its own table."""
+    layers = [part for part in module.modules() if isinstance(part, nn.Embedding | nn.EmbeddingBag)]
+    tables = [layer.weight for layer in layers if layer.max_norm is not None]
+    own = [table.detach().clone() for table in tables]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for table, before in zip(tables, own, strict=True):
+                table.copy_(before)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
 from mase.models.callable_probe import CallableProbe
 from mase.models.description import Description, of_function
-from mase.models.expected_output import ExpectedOutput
+from mase.models.expected_output import ExpectedOutput, without_words
 from mase.models.locks import alone
 from mase.models.options import check_labels
 from mase.models.origin import Reopened
@@ -94,6 +94,7 @@ class Callable(Reopened):
             )
         self._predict = predict_proba
         self._labels = names
+        self._is_named = names is not None
         self._mask_token = mask_token
         self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
         self._columns: tuple[str, ...] | None = None  # of the data frame that the labels are from
@@ -133,7 +134,7 @@ class Callable(Reopened):
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        return of_function(self, self._predict, is_named=self._labels is not None)
+        return of_function(self, self._predict, is_named=self._is_named)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.
@@ -225,7 +226,7 @@ class Callable(Reopened):
             raise
         except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split())
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts)}") from error
+            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts, error)}") from error
 
 
 def _classes_of(function: Any) -> tuple[str, ...] | None:
@@ -249,11 +250,10 @@ def _columns_of(answer: Any) -> tuple[str, ...] | None:
     return names if names != numbers and len(set(names)) == len(names) else None
 
 
-def _remedy(texts: Sequence[Content]) -> str:
+def _remedy(texts: Sequence[Content], error: BaseException) -> str:
     """Return what may be wrong with the inputs of a function that raised, for the end of a message."""
-    n_empty = sum(isinstance(text, str) and not text.strip() for text in texts)
-    if n_empty:
-        return f" ({n_empty} of the {len(texts)} texts had all words masked; pass mask_token='...' to leave a token)"
     if isinstance(texts[0], dict):
         return f" (it was given records, each a dict with the fields {', '.join(texts[0])})"
-    return ""
+    of_one = isinstance(error, TypeError | AttributeError)
+    hint = " (it was given a list of str; pass lambda texts: [f(text) for text in texts] if f reads one text)"
+    return without_words(texts) or (hint if of_one else "")

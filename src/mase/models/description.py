@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from mase.links import value_names
+
 __all__ = [
     "DescribedModel",
     "Description",
@@ -98,7 +100,11 @@ def of_function(model: Any, function: Any, *, is_named: bool) -> Description:
     kind = f"{model.kind} {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
     named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
     guesses = unnamed(model.labels, f"pass mase.models.{model.opened_as}(..., labels=[...]), one name per column")
-    return Description(kind, named if is_named else "the columns, numbered", guesses=guesses)
+    if not is_named:
+        k = len(model.labels)
+        numbered = model.labels == (value_names(k) if model.returns_values else tuple(map(str, range(k))))
+        named = "the columns, numbered" if numbered else "the answers of the model"
+    return Description(kind, named, guesses=guesses)
 
 
 def described(owner: str, labels_from: str, remedy: str) -> property:

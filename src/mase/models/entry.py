@@ -10,6 +10,8 @@ __all__ = ["entry_layer", "find_embedding"]
 # Families whose embedding block mixes the vectors of neighbouring words. If its output were perturbed, a masked word
 # would still be present in the vectors of its neighbours.
 _MIXING_BLOCKS = ("mobilebert",)
+# What models of transformers call their input if it is an image, a video or a sound.
+_NO_TEXTS = ("pixel_values", "pixel_values_videos", "input_values", "input_features")
 
 
 def find_embedding(module: nn.Module, name: str | None) -> str:
@@ -51,8 +53,14 @@ def entry_layer(module: nn.Module, enter: str) -> str:
     Raises
     ------
     CapabilityError
-        If there is no such layer.
+        If there is no such layer, or the model reads no texts.
     """
+    reads = getattr(module, "main_input_name", None)
+    if reads in _NO_TEXTS:
+        raise CapabilityError(
+            f"{type(module).__name__} reads {reads}, expected a model that reads texts; images, videos and sounds are "
+            "not explained"
+        )
     if enter not in ("block", "words"):
         return find_embedding(module, enter)
     try:

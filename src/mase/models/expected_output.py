@@ -12,11 +12,12 @@ from mase.arrays import Bools, Floats
 from mase.errors import MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.links import Output
 
-__all__ = ["ExpectedOutput"]
+__all__ = ["ExpectedOutput", "without_words"]
 
 _ROUNDING = 1e-6
 _SUM_ROUNDING = 0.01  # bfloat16 has eight bits
-_FUNCTION = "pass a function such as predict_proba"
+_FUNCTION = "pass a function such as predict_proba, or return a data frame with a column per class"
+_AWAITED = "pass a function that waits for it, as asyncio.run does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,17 @@ class ExpectedOutput:
         OptionError
             If it is one column of logits, and there are no labels.
         """
-        array = self._numbers(result, len(texts))
-        self._check_shape(array, result, len(texts))
+        array = self._numbers(result, texts)
+        self._check_shape(array, result, texts)
         if not self._of_values and (array.ndim == 1 or array.shape[1] == 1):
-            self._check_column(array, result)
+            self._check_column(array, result, texts)
         # astype makes a copy, because the function may reuse its array.
         table: Floats = array.astype(np.float64).reshape(len(texts), -1)
         bad = ~np.isfinite(table) if self._of_values else np.isnan(table) | (table == np.inf)
         if bad.any():
             what = "values" if self._of_values else "class scores"
-            raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite {what}")
+            bad_texts = [text for text, row in zip(texts, bad, strict=True) if row.any()]
+            raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite {what}{without_words(bad_texts)}")
         if self.output.kind == "probabilities":
             self._check_range(table, texts)
         if table.shape[1] == 1 and not self._of_values:
@@ -81,40 +83,42 @@ class ExpectedOutput:
     def _of_values(self) -> bool:
         return self.output.kind == "values"
 
-    def _numbers(self, result: Any, n: int) -> np.ndarray:
+    def _numbers(self, result: Any, texts: Sequence[object]) -> np.ndarray:
         """Return the output as an array of real numbers."""
         if isinstance(result, Coroutine):
             result.close()  # or else Python warns that nobody awaited it
-            self._refuse(result, "of an async function", n)
+            self._refuse(result, "of an async function", texts, _AWAITED)
         try:
             plain = _on_host(result)
             if _is_masked(plain):
-                self._refuse(result, f"whose row {_first_masked(plain)} has masked entries", n)
+                self._refuse(result, f"whose row {_first_masked(plain)} has masked entries", texts)
             array = np.asarray(plain)
             if array.dtype == np.object_ and array.ndim:  # as from a data frame with nullable columns
                 array = np.asarray(array.tolist())
         except (MaseError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (the user's type may raise anything when NumPy converts it)
-            self._refuse(result, _ragged(result) or f"that NumPy cannot read ({type(error).__name__}: {error})", n)
+            self._refuse(result, _ragged(result) or f"that NumPy cannot read ({type(error).__name__}: {error})", texts)
         if array.dtype.kind not in "fiub":
-            self._refuse(result, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", n)
+            self._refuse(result, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", texts)
         return array
 
-    def _refuse(self, result: Any, what: str, n: int) -> NoReturn:
-        columns = "one per value" if self._of_values else f"one probability per class; {_FUNCTION}"
+    def _refuse(self, result: Any, what: str, texts: Sequence[object], remedy: str = _FUNCTION) -> NoReturn:
+        columns = "one per value" if self._of_values else "one probability per class"
         raise ModelError(
-            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({n}, k), {columns}"
+            f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({len(texts)}, k), "
+            f"{columns}; {remedy}{without_words(texts)}"
         )
 
-    def _check_shape(self, array: np.ndarray, result: Any, n: int) -> None:
+    def _check_shape(self, array: np.ndarray, result: Any, texts: Sequence[object]) -> None:
+        n = len(texts)
         k = array.shape[1] if array.ndim == 2 else 1
         fewest = 1 if self._of_values else 2
         expected = None if self.labels is None else len(self.labels)  # one name is that of the second of two classes
         if array.ndim not in (1, 2) or len(array) != n or not k or (k >= fewest and expected not in (None, k)):
             raise ShapeError(
                 f"{self.name} returned {_kind(result)} of shape {array.shape}, expected ({n}, {expected or 'k'}): "
-                f"one row per text, one column per {'value' if self._of_values else 'class'}"
+                f"one row per text, one column per {'value' if self._of_values else 'class'}{without_words(texts)}"
             )
         if k == 1 and self.output.multilabel:
             raise ShapeError(
@@ -124,11 +128,11 @@ class ExpectedOutput:
         if k < fewest and expected not in (None, 1, 2):
             raise ShapeError(f"{self.name} returned one column (shape {array.shape}), expected ({n}, {expected})")
 
-    def _check_column(self, array: np.ndarray, result: Any) -> None:
+    def _check_column(self, array: np.ndarray, result: Any, texts: Sequence[object]) -> None:
         """Refuse a single column that may not be the score of a class."""
         if array.dtype.kind in "iub":
             what = f"of dtype {array.dtype} and shape {array.shape}, whose row 0 is {_shown(array[0])}"
-            self._refuse(result, f"{what}: these read as the numbers of classes, as predict gives them", len(array))
+            self._refuse(result, f"{what}: these read as the numbers of classes, as predict gives them", texts)
         if self.output.kind == "logits" and self.labels is None:
             raise OptionError(
                 f"{self.name} returned one column of scores (shape {array.shape}), which may be the logit of a class "
@@ -161,6 +165,14 @@ class ExpectedOutput:
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         where = f"row {row} (for the text {texts[row]!r:.60})"
         return f"{self.name} returned shape {table.shape}, whose {where} is {_shown(table[row])}"
+
+
+def without_words(texts: Sequence[object]) -> str:
+    """Return that some of the texts have no word, and what to do if the model cannot read them; "" if all have one."""
+    n_empty = sum(isinstance(text, str) and not text.strip() for text in texts)
+    if not n_empty:
+        return ""
+    return f" ({n_empty} of the {len(texts)} texts had all words masked; pass mask_token='...' to leave a token)"
 
 
 def _on_host(value: Any) -> Any:

@@ -44,7 +44,8 @@ class KerasModel(Callable):
     Raises
     ------
     OptionError
-        If the model reads ids and there is no vectorizer, or its last operation does not say what it returns.
+        If the model reads ids and there is no vectorizer, the vectorizer cannot be called, or the last operation of the
+        model does not say what it returns.
     CapabilityError
         If the model has several inputs or outputs.
     """
@@ -67,6 +68,10 @@ class KerasModel(Callable):
             raise OptionError(
                 f"{model.name} has no input of strings, expected Explainer(model, vectorizer) with a TextVectorization "
                 "layer or a function from a text to ids; if it reads texts, wrap it in mase.models.Callable"
+            )
+        if vectorizer is not None and not callable(vectorizer):
+            raise OptionError(
+                f"vectorizer is of type {type(vectorizer).__name__}, expected a function from a text to ids, or a layer"
             )
         if outputs != "auto":
             kind: Outputs = outputs

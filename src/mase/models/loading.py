@@ -4,7 +4,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from mase.errors import OptionError
+from mase.errors import DataError, OptionError
 from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.http.address import is_url
@@ -74,6 +74,11 @@ def load(
         from mase.models import bundled
 
         return bundled.load(name_or_path, device=device)
+    if _is_file(name):
+        raise DataError(
+            f"{name!r} is a file, expected a .onnx file, the folder of a model, or a name; load any other file in "
+            "Python and pass the model, to a command as FILE.py:NAME"
+        )
     if not (local or "/" in name or download or _cached(name)):
         raise unknown(
             "model",

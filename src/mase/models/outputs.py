@@ -21,6 +21,7 @@ __all__ = ["Kind", "Scores", "check_numbers", "class_scores", "recognise", "scor
 
 Kind = Literal["auto", "logits", "probabilities", "values"]
 _ROUNDING = 1e-2  # bfloat16 has eight bits
+_WRAP = "wrap what it answers: mase.models.Callable(lambda texts: ..., labels=[...])"
 _NAMES = ("logits", "probabilities", "probs", "scores")
 
 
@@ -83,13 +84,15 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
         scores = next((result[name] for name in _NAMES if result.get(name) is not None), None)
         if scores is None:
             raise ModelError(
-                f"model returned a mapping with keys {sorted(map(str, result))}, expected one of {', '.join(_NAMES)}"
+                f"model returned a mapping with keys {sorted(map(str, result))}, expected one of {', '.join(_NAMES)}; "
+                f"{_WRAP}"
             )
     elif isinstance(result, tuple | list) and len(result):
         scores = result[0]
     if not isinstance(scores, torch.Tensor):
         raise ModelError(
-            f"model returned {type(scores).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping"
+            f"model returned {type(scores).__name__}, expected a tensor of class scores (n, k), a tuple or a mapping; "
+            f"{_WRAP}"
         )
     if not scores.is_floating_point():
         raise ModelError(
@@ -102,7 +105,7 @@ def class_scores(result: Any, n: int) -> "torch.Tensor":
         scores = scores.reshape(1, -1)
     table = scores[:, None] if scores.ndim == 1 else scores
     if table.ndim != 2 or len(table) != n or not table.shape[1]:
-        per_token = ", not scores per token as from a language model" if scores.ndim == 3 else ""
+        per_token = f", not scores per token as from a language model; {_WRAP}" if scores.ndim == 3 else ""
         raise ModelError(
             f"model returned scores of shape {tuple(scores.shape)}, expected ({n}, k): "
             f"one row per text, one column per class{per_token}"

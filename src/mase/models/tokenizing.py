@@ -205,7 +205,8 @@ def ids_and_spans(
         )
     except (TypeError, IndexError, ValueError, RuntimeError) as error:
         raise ShapeError(
-            f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id"
+            f"tokenize returned {encoded!r:.80}, expected integer ids, or (ids, spans) with one (start, end) per id; "
+            "of a tokenizer of transformers or tokenizers, return its ids and its offsets"
         ) from error
     if spans is None:
         return ids, _whitespace_spans(text, ids, fixed_ids)

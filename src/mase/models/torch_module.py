@@ -86,6 +86,11 @@ class TorchModule(Reopened):
     ) -> None:
         if not isinstance(module, nn.Module):
             raise OptionError(f"module is of type {type(module).__name__}, expected a torch.nn.Module")
+        if not callable(tokenize):
+            raise OptionError(
+                f"tokenize is of type {type(tokenize).__name__}, expected a function from a text to ids, or to (ids, "
+                "spans)"
+            )
         names = None if labels is None else check_labels(labels)
         check_length(max_length)
         check_keep(keep)
@@ -172,7 +177,15 @@ class TorchModule(Reopened):
         for fixed in _LENGTHS:
             with suppress(ModelError):
                 return self._recognise(fixed)
-        return self._recognise(length)
+        try:
+            return self._recognise(length)
+        except NonFiniteError:
+            raise
+        except ModelError as error:
+            raise ModelError(
+                f"{error}; a module is called with ids (b, t) alone and returns scores (b, k), put one of another form "
+                "into a module whose forward(ids) calls it"
+            ) from error
 
     def _recognise(self, length: int) -> Scores:
         size = self._engine.n_words(length) or 2

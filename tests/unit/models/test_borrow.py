@@ -12,7 +12,7 @@ from mase.errors import (
     ModelError,
 )
 from mase.models import TorchModule
-from mase.testing import Wrapped, whitespace_ids
+from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 
 def state(module):
@@ -105,3 +105,19 @@ def test_a_module_that_overrides_train_is_told_of_both_modes():
     module.train()
     assert np.array_equal(model.predict([TEXT]), expected)
     assert (module.own, module.training, module.inner.training) == (True, True, True)
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-gradient"])
+def test_vectors_that_a_layer_clips_are_given_back(method):
+    module = SmallLSTM()
+    module.words.max_norm = 0.5
+    before = state(module)
+    model = TorchModule(module, tokenize=whitespace_ids, unk_id=1)
+    found = mase.Explainer(model, method=method, n_samples=40)(TEXT)
+    assert_same(before, state(module))
+    with torch.no_grad():
+        module.words.weight.renorm_(2, 0, 0.5)
+    module.words.max_norm = None
+    clipped = TorchModule(module, tokenize=whitespace_ids, unk_id=1)
+    again = mase.Explainer(clipped, method=method, n_samples=40)(TEXT)
+    assert found.scores == pytest.approx(again.scores, abs=1e-5)

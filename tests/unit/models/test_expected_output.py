@@ -1,6 +1,7 @@
 """Tests of `mase.models.expected_output`."""
 
 import gc
+import re
 import sys
 import warnings
 
@@ -11,7 +12,7 @@ from scipy import sparse
 from tests.unit.models.black_boxes import answering
 
 import mase
-from mase.errors import ModelError, NonFiniteError, OptionError, ShapeError
+from mase.errors import MaseError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.models import Callable
 from mase.testing import LogisticClassifier
 
@@ -44,6 +45,38 @@ def test_what_a_black_box_raises_or_returns_is_told():
         mase.Explainer(Callable(touchy), n_samples=60)("good film")
     with pytest.raises(ModelError, match=r"returned list of dict .*pass a function such as predict_proba"):
         Callable(lambda texts: [{"label": "good", "score": 0.9}] * len(texts)).predict(["good film"])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda texts: [[float("nan")] * 2 if not text.strip() else [0.5, 0.5] for text in texts],
+        lambda texts: [None if not text.strip() else [0.5, 0.5] for text in texts],
+        lambda texts: [[0.5, 0.5] for text in texts if text.strip()],
+        lambda texts: [[len(text.split()[0]) / 100, 1 - len(text.split()[0]) / 100] for text in texts],
+        lambda texts: [[0.5, 0.5] if re.search(r"\S", text).end() else [0.1, 0.9] for text in texts],
+    ],
+)
+def test_a_function_that_cannot_read_a_text_without_words_is_told_of_mask_tokens(function):
+    with pytest.raises(MaseError, match=r"1 of the \d texts had all words masked; pass mask_token="):
+        mase.Explainer(Callable(function), n_samples=60)("good film")
+    mase.Explainer(Callable(function, mask_token="..."), n_samples=60)("good film")
+
+
+def test_other_shapes_of_functions_say_how_to_wrap_them():
+    async def awaited(texts):
+        return bag(texts)
+
+    def of_one(text):
+        return [0.5, 0.5] if "good" in text.lower() else [0.1, 0.9]
+
+    for function, remedy in (
+        (awaited, r"asyncio\.run"),
+        (of_one, r"pass lambda texts: .* if f reads one text"),
+        (lambda texts: [{"neg": 0.5, "pos": 0.5} for _ in texts], "data frame with a column per class"),
+    ):
+        with pytest.raises(ModelError, match=remedy):
+            mase.Explainer(function)("good film")
 
 
 TEXTS = ["one", "two"]

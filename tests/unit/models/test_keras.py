@@ -117,6 +117,8 @@ def test_models_that_cannot_be_explained():
         def call(self, inputs):
             return {"a": inputs, "b": inputs}
 
+    with pytest.raises(OptionError, match="vectorizer is of type dict, expected a function"):
+        mase.Explainer(network(), {"the": 1})
     with pytest.raises(OptionError, match="no input of strings"):
         mase.Explainer(network())
     with pytest.raises(OptionError, match="order is not known"):

@@ -9,6 +9,7 @@ from tests.unit.models.modules import TEXT, Around, explain
 import mase
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models import TorchModule
+from mase.models.outputs import class_scores
 from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 
@@ -66,6 +67,19 @@ def test_multilabel_classes_are_separate_questions(wrap):
 def test_unusable_returns(wrap, error):
     with pytest.raises(error):
         explain(Wrapped(wrap))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"start_logits": torch.zeros(1, 3), "end_logits": torch.zeros(1, 3)},
+        torch.zeros(1, 4, 3),
+        "words",
+    ],
+)
+def test_models_of_other_tasks_are_told_how_to_be_wrapped(output):
+    with pytest.raises(ModelError, match=r"mase\.models\.Callable\(lambda texts"):
+        class_scores(output, 1)
 
 
 @pytest.mark.parametrize("frozen", [False, True])

@@ -153,3 +153,54 @@ def test_modules_and_labels_of_another_type():
         TorchModule(3, tokenize=whitespace_ids)
     with pytest.raises(OptionError, match="one name per class"):
         TorchModule(SmallLSTM(), tokenize=whitespace_ids, labels="ab")
+
+
+class Masked(SmallLSTM):
+    def forward(self, ids, mask):
+        return super().forward(ids * mask)
+
+
+class OfBatch(SmallLSTM):
+    def forward(self, batch):
+        return super().forward(batch["ids"])
+
+
+class LastFirst(SmallLSTM):
+    def forward(self, ids):
+        return self.words(ids), super().forward(ids)
+
+
+class AroundMasked(torch.nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, ids):
+        return self.module(ids, torch.ones_like(ids))
+
+
+@pytest.mark.parametrize("kind", [Masked, OfBatch, LastFirst])
+def test_a_module_of_another_form_is_told_how_to_be_wrapped(kind):
+    with pytest.raises(ModelError, match=r"called with ids \(b, t\) alone .* forward\(ids\) calls it"):
+        mase.Explainer(TorchModule(kind(), tokenize=whitespace_ids))(TEXT)
+
+
+def test_a_module_around_another_has_its_scores():
+    torch.manual_seed(3)
+    around = AroundMasked(Masked())
+    torch.manual_seed(3)
+    plain = mase.Explainer(TorchModule(SmallLSTM(), tokenize=whitespace_ids), n_samples=60)(TEXT)
+    found = mase.Explainer(TorchModule(around, tokenize=whitespace_ids), n_samples=60)(TEXT)
+    assert found.scores.tolist() == plain.scores.tolist()
+
+
+def test_tokenizers_that_are_no_functions_of_a_text():
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({"good": 0, "?": 1}, unk_token="?"))
+    for tokenize in ({"good": 1}, backend, None):
+        with pytest.raises(OptionError, match="expected a function from a text to ids"):
+            mase.Explainer(TorchModule(SmallLSTM(), tokenize=tokenize))
+    for tokenize in (backend.encode, transformers.PreTrainedTokenizerFast(tokenizer_object=backend)):
+        with pytest.raises(ShapeError, match="its ids and its offsets"):
+            TorchModule(SmallLSTM(), tokenize=tokenize).encode("good")

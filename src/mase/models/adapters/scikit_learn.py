@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mase.errors import CapabilityError, MaseWarning, OptionError
-from mase.models.adapters.tokenizer import check_no_tokenizer
+from mase.errors import CapabilityError, MaseError, MaseWarning, ModelError, OptionError
 from mase.models.callable import Callable
 from mase.models.description import Description, Guess
 from mase.models.frames import OfFrames, columns_of
@@ -18,6 +17,7 @@ from mase.scalars import is_real
 __all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
 _DEEPEST = 10  # pipelines and searches inside one another
+_JOIN = "pass sklearn.pipeline.make_pipeline(vectorizer, estimator)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ class ScikitLearnAdapter:
         OptionError
             If a tokenizer is given as well.
         """
-        check_no_tokenizer("an estimator", tokenizer)
+        if tokenizer is not None:
+            raise OptionError(
+                f"tokenizer is of type {type(tokenizer).__name__} beside an estimator, expected None, because an "
+                f"estimator reads texts by itself; leave the tokenizer out, and {_JOIN} if it reads features"
+            )
         return scikit_learn(model, name=name)
 
 
@@ -199,12 +203,38 @@ class _ScoresOfBoth:
         return np.concatenate([0 - second, second], axis=1)
 
 
+@dataclass(frozen=True, slots=True)
+class _OfFeatures:
+    """A function of an estimator that was fitted on a matrix: it may fail with texts, in words about its shape."""
+
+    function: Any
+    n_features: int
+
+    @property
+    def __self__(self) -> Any:
+        return self.function.__self__
+
+    def __call__(self, texts: Any) -> Any:
+        try:
+            return self.function(texts)
+        except (MaseError, MemoryError):
+            raise
+        except Exception as error:
+            kind, reason = type(self.__self__).__name__, " ".join(str(error).split())
+            raise ModelError(
+                f"{kind} was fitted on a matrix of {self.n_features} features, expected an estimator that reads texts "
+                f"or a data frame; {_JOIN} ({type(error).__name__}: {reason:.200})"
+            ) from error
+
+
 def _asked(estimator: Any, function: Any) -> Any:
     """Return a method of an estimator as a function of a list of inputs."""
     if any(np.ndim(label) for label in getattr(estimator, "classes_", ())):
         function = _SecondAnswers(function)
-    columns = columns_of(estimator)
-    return function if columns is None else OfFrames(function, columns)
+    columns, n_features = columns_of(estimator), getattr(estimator, "n_features_in_", None)
+    if columns is not None:
+        return OfFrames(function, columns)
+    return function if n_features is None else _OfFeatures(function, n_features)
 
 
 def _last(estimator: Any) -> Any:

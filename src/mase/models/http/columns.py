@@ -26,6 +26,8 @@ class Columns:
         The address of the server, for messages.
     label, score
         Names of label and number in an object for one class.
+    fewest
+        How many classes an answer must name at least: 1 where its numbers are values and no classes.
 
     Attributes
     ----------
@@ -39,11 +41,12 @@ class Columns:
         place: str,
         label: str = "label",
         score: str = "score",
+        fewest: int = 2,
     ) -> None:
         if isinstance(labels, str):
             raise OptionError(f"labels is {labels!r:.60}, expected a list of names, one per class")
         self.labels = None if labels is None else tuple(labels)
-        self._place, self._keys = place, (label, score)
+        self._place, self._keys, self._fewest = place, (label, score), fewest
         self._n: int | None = None
 
     def table(self, rows: Sequence[Any]) -> list[list[float]]:
@@ -61,7 +64,7 @@ class Columns:
         if pairs is None:
             return self._plain(index, [row] if is_real(row) else row)
         scores = dict(pairs)
-        if self.labels is None and self._n is None and len(scores) > 1:
+        if self.labels is None and self._n is None and len(scores) >= self._fewest:
             self.labels = tuple(sorted(scores, key=_natural))
         if self.labels is None or set(scores) != set(self.labels) or len(pairs) != len(scores):
             self._refuse(index, f"has the classes {[label for label, _ in pairs]!r:.200}")

@@ -171,7 +171,7 @@ class JSONService(Service):
             None if row_labels is None else _pointer("row_labels", row_labels),
         )
         names = ("label", "score") if row_labels is not None else (label, score)
-        columns = Columns(labels, client.url, *names)
+        columns = Columns(labels, client.url, *names, fewest=1 if outputs == "values" else 2)
         super().__init__(
             Endpoint(client, "/" if url.endswith("/") else "", template, columns, size, params or {}),
             (type(self), url, given | dict(connection)),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 from mase.errors import ServiceError
 from mase.models.callable import Callable, Kind
+from mase.models.expected_output import without_words
 from mase.models.http.client import Client
 from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
@@ -78,7 +79,10 @@ class Endpoint:
         starts = range(0, len(contents), self.batch_size)
         batches = [contents[start : start + self.batch_size] for start in starts]
         bodies = [self.exchange.body(batch) for batch in batches]
-        answers = self.client.post(self.path, bodies, dict(self.params))
+        try:
+            answers = self.client.post(self.path, bodies, dict(self.params))
+        except ServiceError as error:  # perhaps because of a text without words
+            raise ServiceError(f"{error}{without_words(contents)}") from error
         rows: list[Any] = []
         for batch, answer in zip(batches, answers, strict=True):
             answered = self.exchange.rows(answer, len(batch))
@@ -86,7 +90,7 @@ class Endpoint:
                 got = f"{len(answered)} rows" if isinstance(answered, list) else type(answered).__name__
                 raise ServiceError(
                     f"{self.client.url}{self.path} answered {got} to {len(batch)} inputs, expected a list with one "
-                    "row of scores per input, in their order; no score was kept"
+                    f"row of scores per input, in their order; no score was kept{without_words(batch)}"
                 )
             rows += answered
         return self.columns.table(rows)
@@ -152,7 +156,9 @@ class Service(Callable):
         """Names of the k classes; asks the server about one text if they are not known yet."""
         numbered_or_given = super().labels
         names = self.known_labels
-        return numbered_or_given if names is None or len(names) == 1 else names
+        if names is None or (len(names) == 1 and not self.returns_values):
+            return numbered_or_given
+        return names
 
 
 def check_batch_size(batch_size: Any) -> int:

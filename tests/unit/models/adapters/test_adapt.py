@@ -1,6 +1,7 @@
 """Tests of `mase.models.adapters.adapt`."""
 
 import os
+import sys
 
 import pytest
 import torch
@@ -93,6 +94,16 @@ def test_files_and_pipes_are_no_models(tmp_path):
             load(tmp_path / name)
         found = CliRunner().invoke(main, ["models", str(tmp_path / name)])
         assert (found.exit_code, found.stderr.count("mase: error:")) == (1, 1)
+
+
+@pytest.mark.parametrize("missing", [(), ("torch", "transformers")])
+def test_a_file_of_another_tool_says_how_to_pass_its_model(missing, tmp_path, monkeypatch):
+    for package in missing:
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in ("pipeline.joblib", "model.keras", "weights.pt"):
+        (tmp_path / name).write_bytes(b"PK")
+        with pytest.raises(DataError, match=r"is a file, expected .* FILE\.py:NAME"):
+            mase.Explainer(str(tmp_path / name))
 
 
 def estimator():

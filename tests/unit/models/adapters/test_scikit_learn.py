@@ -269,3 +269,18 @@ def test_what_has_no_classes_is_no_unfitted_classifier():
     text = "a good film"
     found = mase.Explainer(Callable(fitted.decision_function, outputs="values"))(text)
     assert found.response == pytest.approx(fitted.decision_function([text])[0])
+
+
+def test_an_estimator_of_features_says_that_it_needs_its_vectorizer():
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.svm import LinearSVC
+
+    vectorizer = CountVectorizer()
+    features = vectorizer.fit_transform(LEARNT[0])
+    for last, answers in ((LogisticRegression(), LEARNT[1]), (LinearSVC(), LEARNT[1]), (Ridge(), range(6))):
+        fitted = last.fit(features, answers)
+        with pytest.raises(ModelError, match=r"5 features.*make_pipeline"):
+            mase.Explainer(pickle.loads(pickle.dumps(adapt(fitted))))("a good film")
+        with pytest.raises(OptionError, match="make_pipeline"):
+            mase.Explainer(fitted, vectorizer)

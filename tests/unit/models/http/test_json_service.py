@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.servers import LABELS, probabilities, served
+from tests.servers import LABELS, Refused, probabilities, served
 
 from mase import Explainer
 from mase.errors import InvalidTextError, ModelError, OptionError, ServiceError
@@ -95,6 +95,30 @@ def test_one_number_per_text():
         assert JSONService(url, ["no", "yes"], rows="/ratings").predict(["abc"]).tolist() == [[0.7, 0.3]]
 
 
+def test_one_named_value_per_text():
+    with served({"POST /": lambda body: [{"stars": len(text) / 10} for text in body]}) as (url, _):
+        model = JSONService(url, outputs="values")
+        assert model.predict(["abc"]).tolist() == [[0.3]]
+        assert model.labels == ("stars",)
+        assert Explainer(model, n_samples=32)("good film").prediction.label == "stars"
+        with pytest.raises(ServiceError, match="all classes, not the best"):
+            JSONService(url).predict(["abc"])
+
+
+def test_a_service_that_cannot_read_a_text_without_words_is_told_of_mask_tokens():
+    def refusing(body):
+        if not all(text.strip() for text in body):
+            raise Refused(422, "a text is empty")
+        return probabilities(body)
+
+    routes = {"POST /refusing": refusing, "POST /dropping": lambda body: probabilities(list(filter(str.strip, body)))}
+    with served(routes) as (url, _):
+        for path in ("/refusing", "/dropping"):
+            with pytest.raises(ServiceError, match=r"1 of the \d texts had all words masked; pass mask_token="):
+                Explainer(JSONService(url + path, LABELS))("a superb film")
+            Explainer(JSONService(url + path, LABELS, mask_token="..."))("a superb film")
+
+
 def test_a_slash_at_the_end_is_kept():
     with served({"POST /classify/": probabilities, "POST /classify": probabilities}) as (url, double):
         for path in ("/classify/", "/classify"):
@@ -140,7 +164,11 @@ def test_a_served_model_is_described_as_one():
     with served({"POST /": lambda body: [[0.9, 0.1] for _ in body]}) as (url, _):
         description = JSONService(url, name="mine").description
     assert description.kind == "served model mine"
+    assert description.labels_from == "the columns, numbered"
     assert "mase.models.JSONService(" in description.guesses[0].remedy
+    with served({"POST /": as_objects}) as (url, _):
+        description = JSONService(url, request={"instances": "$inputs"}).description
+    assert (description.labels_from, description.guesses) == ("the answers of the model", ())
 
 
 def test_scores_that_are_no_probabilities_name_the_class_of_the_model():
