@@ -27,8 +27,9 @@ def compare(
     Texts are matched by id. Their documents must be equal, and of language models the explained answers, too. Scores
     are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the
     difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
-    (Benjamini and Hochberg): two runs that differ by their seed alone have no more false discoveries. With the same
-    seed, the two share a part of their noise, and the test is conservative.
+    (Benjamini and Hochberg). The rate is as good as the standard errors: where they are too small, as they are for a
+    few words of some texts, two runs that differ by their seed alone have false discoveries, too. With the same seed,
+    the two share a part of their noise, and the test is conservative.
 
     Parameters
     ----------

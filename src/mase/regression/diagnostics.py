@@ -205,8 +205,8 @@ def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:
 def _shrunk(n_rows: int, n_coordinates: int) -> str:
     """Return the message for fewer rows than coordinates under a prior."""
     return (
-        f"{n_rows:,} samples are fewer than the {n_coordinates:,} units: their scores are drawn to 0, and their "
-        f"intervals are wide; use n_samples >= {2 * n_coordinates}"
+        f"{n_rows:,} samples are fewer than the {n_coordinates:,} units: their scores are drawn to 0, which their "
+        f"intervals do not count; use n_samples >= {2 * n_coordinates}"
     )
 
 
