@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from mase.corpus.columns import TABLES
 from mase.corpus.footer import Chunk, read_footer
 from mase.corpus.manifest import Manifest
-from mase.corpus.part_file import LARGEST_TABLE, read_table
+from mase.corpus.part_file import LARGEST_TABLE, out_of_memory, read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
 
@@ -152,7 +152,7 @@ class Folder:
         Raises
         ------
         DataError
-            If the file cannot be read, is not Parquet or lacks what the block reads.
+            If the file cannot be read, is not Parquet or lacks what the block reads, or memory runs out.
         """
         name = f"{table}/{part_name(part)}"
         try:
@@ -162,6 +162,8 @@ class Folder:
                     yield file, groups
         except DataError:
             raise
+        except MemoryError as error:
+            raise out_of_memory(self.named(name), error, self._remedy(part)) from error
         except (pa.ArrowException, OSError, ValueError, LookupError) as error:
             remedy = "" if isinstance(error, OSError) else f"; {self._remedy(part)}"
             raise DataError(f"{self.named(name)} is not a table of a run: {error!s:.300}{remedy}") from error
@@ -172,7 +174,8 @@ class Folder:
         Raises
         ------
         DataError
-            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be.
+            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be, or memory
+            runs out.
         """
         name = f"{table}/{part_name(part)}"
         try:
@@ -181,10 +184,7 @@ class Folder:
             if self.storage.exists(name):
                 raise
             raise DataError(f"{error}; {self._remedy(part)}") from error
-        try:
-            return read_table(content, schema, self.named(name), columns)
-        except DataError as error:
-            raise DataError(f"{error}; {self._remedy(part)}") from error
+        return read_table(content, schema, self.named(name), columns, remedy=self._remedy(part))
 
     def named(self, name: str) -> str:
         """Return how messages name a file."""
