@@ -13,6 +13,7 @@ from mase.corpus.manifest import Manifest
 from mase.corpus.part_file import LARGEST_TABLE, out_of_memory, read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
+from mase.render.numbers import counted
 
 __all__ = ["MANIFEST", "Folder", "check_there", "part_name"]
 
@@ -112,6 +113,23 @@ class Folder:
         """
         found = (_PART.fullmatch(name) for name in self.storage.names(_LAST))
         return {int(match[1]) for match in found if match is not None and part_name(int(match[1])) == match[0]}
+
+    def check_whole(self, parts: Iterable[int]) -> None:
+        """Check that finished parts have the files of all tables.
+
+        Raises
+        ------
+        DataError
+            If one is missing, or the folder cannot be read.
+        """
+        numbers = sorted(parts)
+        for table in TABLES:
+            names = set(self.storage.names(table))
+            missing = [part for part in numbers if part_name(part) not in names]
+            if missing:
+                first, others = missing[0], counted(len(missing) - 1, "other part")
+                more = f", as are those of {others}" if missing[1:] else ""
+                raise DataError(f"{self.named(f'{table}/{part_name(first)}')} is missing{more}; {self._remedy(first)}")
 
     def clean(self, parts: Iterable[int]) -> None:
         """Delete drafts of these parts, which a killed process left.
