@@ -130,7 +130,13 @@ def merged(
     if not isinstance(stopping, Stopping):
         raise OptionError(f"stopping is {stopping!r}, expected for example mase.Stopping(tolerance=0.1)")
     query = replace(query, **_select(more, _QUERY))
-    stopping = replace(stopping, **_select(more, _STOPPING))
+    rule = _select(more, _STOPPING)
+    stopping = replace(stopping, **rule)
+    if "confidence" in rule and stopping.stable_top is None:
+        raise OptionError(
+            f"confidence is {stopping.confidence:g} without stable_top, expected both: it says how certain the top "
+            "units have to be"
+        )
     return _select(more, _PARTS), query, stopping, _splitter(units, more.get("granularity"))
 
 

@@ -64,6 +64,13 @@ def test_confidence_of_another_kind_is_a_typed_error():
             mase.Stopping(confidence=wrong)
 
 
+def test_a_confidence_that_nothing_would_use_is_refused():
+    for more in ({}, {"tolerance": 0.1}):
+        with pytest.raises(OptionError, match="stable_top"):
+            explainer(confidence=0.9, **more)
+    assert explainer(confidence=0.9, stopping=mase.Stopping(stable_top=1)).stopping.confidence == 0.9
+
+
 def test_a_misspelt_option_is_told_the_nearest_one():
     for wrong, right in (("n_sample", "n_samples"), ("sigmaa", "sigma"), ("toleranc", "tolerance")):
         with pytest.raises(UnknownNameError, match=f"did you mean '{right}'"):

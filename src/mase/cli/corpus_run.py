@@ -9,6 +9,8 @@ import click
 
 from mase.cli.group import complain, tell
 from mase.cli.streams import aside
+from mase.corpus.engines import ENGINES
+from mase.corpus.engines.protocol import Resources
 from mase.corpus.estimate import estimate
 from mase.corpus.failures import count_failures, read_failures
 from mase.corpus.inputs import open_source
@@ -96,7 +98,8 @@ def report_estimate(inputs: Sequence[Path], model: Model, question: Question, op
     source = open_source(inputs, **{name: options[name] for name in (*_OF_THE_INPUT, *_OF_DOCUMENTS)})
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)
-    jobs = options["jobs"] or usable_cores()
+    jobs = options["jobs"] or (1 if options["engine"] == "here" else usable_cores())
+    ENGINES[options["engine"]](Resources(jobs, options["address"], options["gpus_per_worker"]))  # checks them
     with aside():
         other = {*_OF_THE_INPUT, *_OF_THE_RUN}
         explainer = Explainer(model, **{name: value for name, value in options.items() if name not in other})

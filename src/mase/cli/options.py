@@ -204,7 +204,7 @@ asking = options(
         "--stable-top", type=click.IntRange(min=1), metavar="K",
         help="Stop when the set of the K highest units is certain.",
     ),
-    click.option("--confidence", type=float, metavar="C", help="How certain it has to be; 0.95 by default."),
+    click.option("--confidence", type=float, metavar="C", help="How certain --stable-top has to be; 0.95 by default."),
     precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",

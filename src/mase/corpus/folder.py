@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 from mase.corpus.columns import TABLES
 from mase.corpus.footer import Chunk, read_footer
 from mase.corpus.manifest import Manifest
-from mase.corpus.part_file import LARGEST_TABLE, read_table
+from mase.corpus.part_file import LARGEST_TABLE, out_of_memory, read_table
 from mase.corpus.storage import Storage
 from mase.errors import DataError
+from mase.render.numbers import counted
 
 __all__ = ["MANIFEST", "Folder", "check_there", "part_name"]
 
@@ -113,6 +114,23 @@ class Folder:
         found = (_PART.fullmatch(name) for name in self.storage.names(_LAST))
         return {int(match[1]) for match in found if match is not None and part_name(int(match[1])) == match[0]}
 
+    def check_whole(self, parts: Iterable[int]) -> None:
+        """Check that finished parts have the files of all tables.
+
+        Raises
+        ------
+        DataError
+            If one is missing, or the folder cannot be read.
+        """
+        numbers = sorted(parts)
+        for table in TABLES:
+            names = set(self.storage.names(table))
+            missing = [part for part in numbers if part_name(part) not in names]
+            if missing:
+                first, others = missing[0], counted(len(missing) - 1, "other part")
+                more = f", as are those of {others}" if missing[1:] else ""
+                raise DataError(f"{self.named(f'{table}/{part_name(first)}')} is missing{more}; {self._remedy(first)}")
+
     def clean(self, parts: Iterable[int]) -> None:
         """Delete drafts of these parts, which a killed process left.
 
@@ -152,7 +170,7 @@ class Folder:
         Raises
         ------
         DataError
-            If the file cannot be read, is not Parquet or lacks what the block reads.
+            If the file cannot be read, is not Parquet or lacks what the block reads, or memory runs out.
         """
         name = f"{table}/{part_name(part)}"
         try:
@@ -162,6 +180,8 @@ class Folder:
                     yield file, groups
         except DataError:
             raise
+        except MemoryError as error:
+            raise out_of_memory(self.named(name), error, self._remedy(part)) from error
         except (pa.ArrowException, OSError, ValueError, LookupError) as error:
             remedy = "" if isinstance(error, OSError) else f"; {self._remedy(part)}"
             raise DataError(f"{self.named(name)} is not a table of a run: {error!s:.300}{remedy}") from error
@@ -172,7 +192,8 @@ class Folder:
         Raises
         ------
         DataError
-            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be.
+            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be, or memory
+            runs out.
         """
         name = f"{table}/{part_name(part)}"
         try:
@@ -181,10 +202,7 @@ class Folder:
             if self.storage.exists(name):
                 raise
             raise DataError(f"{error}; {self._remedy(part)}") from error
-        try:
-            return read_table(content, schema, self.named(name), columns)
-        except DataError as error:
-            raise DataError(f"{error}; {self._remedy(part)}") from error
+        return read_table(content, schema, self.named(name), columns, remedy=self._remedy(part))
 
     def named(self, name: str) -> str:
         """Return how messages name a file."""

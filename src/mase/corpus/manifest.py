@@ -102,7 +102,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             plain = msgspec.json.decode(content)
             schema = plain.get("schema") if isinstance(plain, dict) else None
             if schema != SCHEMA:
-                raise DataError(f"{place} has the schema {schema!r:.80}, expected {SCHEMA!r}")
+                raise DataError(
+                    f"{place} has the schema {schema!r:.80}, expected {SCHEMA!r}; if a later release wrote it, "
+                    "read it with that release"
+                )
             found = msgspec.convert(plain, cls)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise DataError(f"{place} does not describe a run: {error!s:.{_LONGEST_REASON}}") from error

@@ -12,7 +12,7 @@ from mase.corpus.columns import ADDED
 from mase.corpus.footer import LARGEST, Chunk, read_footer
 from mase.errors import DataError
 
-__all__ = ["LARGEST_TABLE", "read_table"]
+__all__ = ["LARGEST_TABLE", "out_of_memory", "read_table"]
 
 # Of one file. What we write is far below: a part has some thousand texts.
 _LARGEST_FILE = LARGEST_TABLE = 1 << 30
@@ -20,41 +20,61 @@ _MOST_ROW_GROUPS, _MOST_VALUES_PER_ROW = 1 << 10, 1 << 10
 _MOST_FOOTER_ENTRIES = 1 << 20
 
 
-def read_table(content: bytes, schema: pa.Schema, place: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the columns of a Parquet file with this schema; errors name `place`.
+def read_table(
+    content: bytes,
+    schema: pa.Schema,
+    place: str,
+    columns: Sequence[str] | None = None,
+    *,
+    remedy: str = "give a table of a run",
+) -> pa.Table:
+    """Return the columns of a Parquet file with this schema; errors name `place`, and the remedy for a damaged file.
 
     Columns that were added to the tables since the file was written are null.
 
     Raises
     ------
     DataError
-        If it is not Parquet, has another schema, or is larger than any part of a run when it is unpacked.
+        If it is not Parquet, has another schema, or is larger than any part of a run when it is unpacked, or memory
+        runs out.
     """
     if len(content) > _LARGEST_FILE:
-        raise DataError(f"{place} has {len(content):,} bytes, expected at most {_LARGEST_FILE:,}")
+        raise DataError(f"{place} has {len(content):,} bytes, expected at most {_LARGEST_FILE:,}; {remedy}")
     try:
         with _opened(content) as file:
             missing = [name for name in schema.names if name in ADDED and name not in file.schema_arrow.names]
             written = pa.schema([field for field in schema if field.name not in missing])
             problem = next(_problems(file, read_footer(BytesIO(content)), written), None)
             if problem is not None:
-                raise DataError(f"{place} {problem}")
+                raise DataError(f"{place} {problem}; {remedy}")
             wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
             packed = file.read(columns=[name for name in wanted.names if name not in missing], use_threads=False)
             packed.validate()
             size = sum(_unpacked_size(column) for column in packed.columns)
             if size > LARGEST_TABLE:
-                raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {LARGEST_TABLE:,}")
+                raise DataError(f"{place} unpacks to {size:,} bytes, expected at most {LARGEST_TABLE:,}; {remedy}")
             for name in missing:
                 if name in wanted.names:
                     packed = packed.append_column(name, pa.nulls(len(packed), schema.field(name).type))
             table = packed.select(wanted.names).cast(wanted).replace_schema_metadata()
             table.validate(full=True)  # the bytes are UTF-8, and no offset leads out of them
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{place} is not a Parquet table that can be read: {str(error).strip()!s:.300}") from error
+    except DataError:
+        raise
+    except MemoryError as error:
+        raise out_of_memory(place, error, remedy) from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        said = str(error).strip()
+        raise DataError(f"{place} is not a Parquet table that can be read: {said:.300}; {remedy}") from error
     return table
+
+
+def out_of_memory(place: str, error: MemoryError, remedy: str) -> DataError:
+    """Return the error for a file that memory has no room for. A damaged file may also ask for too much of it."""
+    said = str(error).strip() or "no memory left"
+    return DataError(
+        f"memory ran out while {place} was read ({said:.300}); read it where more memory is free, and only if that "
+        f"fails, too, {remedy}"
+    )
 
 
 def _opened(content: bytes) -> pq.ParquetFile:
@@ -72,9 +92,11 @@ def _problems(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]], schema: p
     found = {field.name: _plain(field.type) for field in file.schema_arrow}
     expected = {field.name: field.type for field in schema}
     if len(found) != len(file.schema_arrow) or list(found) != list(expected):
+        known = [name for name in found if name in expected] == list(expected)
+        later = " (if a later release wrote it, read it with that release)" if known else ""
         yield (
             f"has the columns {', '.join(file.schema_arrow.names)!r:.300}, "
-            f"expected those of this run: {', '.join(expected)!s:.300}"
+            f"expected those of this run: {', '.join(expected)!s:.300}{later}"
         )
     for name, wanted in expected.items():
         if found[name] != wanted:

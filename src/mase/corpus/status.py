@@ -94,12 +94,12 @@ class Status:
 
 
 def read_status(path: str | os.PathLike[str]) -> Status:
-    """Return how far the run in a folder or under a URI is. Only metadata of its files are read.
+    """Return how far the run in a folder or under a URI is. Only names and metadata of its files are read.
 
     Raises
     ------
     DataError
-        If it is not the folder of a run, nothing was explained so far, or a file of it cannot be read.
+        If it is not the folder of a run, nothing was explained so far, or a file of it is missing or cannot be read.
     MissingDependencyError
         If a package for the scheme of the URI is not installed.
     """
@@ -112,6 +112,7 @@ def read_status(path: str | os.PathLike[str]) -> Status:
         )
     run = open_run(path)
     parts = run.parts
+    run.folder.check_whole(parts)
     return Status(
         manifest=run.manifest,
         n_texts=len(run),

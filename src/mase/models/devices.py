@@ -15,11 +15,20 @@ M = TypeVar("M", bound=nn.Module)
 def device_of(module: nn.Module) -> torch.device:
     """Return the device of the module's first parameter or buffer; the CPU if it has none.
 
-    Offloaded tensors wait on the device "meta", while the module runs where the others are.
+    Offloaded tensors wait on the device "meta", while the module runs where the others are, or where accelerate brings
+    them if there are no others.
     """
     devices = [tensor.device for tensor in (*module.parameters(), *module.buffers())]
     present = (device for device in devices if device.type != "meta")
-    return next(present, devices[0] if devices else torch.device("cpu"))
+    return next(present, _where_it_runs(module) or (devices[0] if devices else torch.device("cpu")))
+
+
+def _where_it_runs(module: nn.Module) -> torch.device | None:
+    """Return the device to which accelerate brings offloaded tensors when a layer runs; None if it brings none."""
+    hooks = (getattr(layer, "_hf_hook", None) for layer in module.modules())
+    devices = (getattr(hook, "execution_device", None) for hook in hooks)
+    device = next((found for found in devices if found is not None), None)
+    return None if device is None else torch.device(device)
 
 
 def multiplies_bfloat16(device: torch.device | str) -> bool:

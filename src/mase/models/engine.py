@@ -16,7 +16,7 @@ from mase.models.autograd import last_operation
 from mase.models.borrow import borrowed, here
 from mase.models.devices import device_of, out_of_memory
 from mase.models.outputs import class_scores
-from mase.models.reading import Pass, Place, Reading, Run, matrices, readings
+from mase.models.reading import Pass, Place, Reading, Run, matrices, readings, weights_of
 
 __all__ = ["Engine", "as_float64", "user_code"]
 
@@ -213,13 +213,13 @@ class Engine:
     def _other_embeddings(self) -> tuple[list[str], list[str]]:
         """Return the names of embeddings outside the layer: those with weights of the layer, and others of its size."""
         inner = [layer for layer in self.layer.modules() if isinstance(layer, nn.Embedding)]
-        weights, sizes = {layer.weight.data_ptr() for layer in inner}, {layer.num_embeddings for layer in inner}
+        weights, sizes = {weights_of(layer) for layer in inner}, {layer.num_embeddings for layer in inner}
         outer = {
             name: layer
             for name, layer in self.module.named_modules()
             if isinstance(layer, nn.Embedding) and layer not in inner
         }
-        twins = [name for name, layer in outer.items() if layer.weight.data_ptr() in weights]
+        twins = [name for name, layer in outer.items() if weights_of(layer) in weights]
         return twins, [name for name, layer in outer.items() if name not in twins and layer.num_embeddings in sizes]
 
     def _recorded(self, name: str, runs: list[Run]) -> RemovableHandle:

@@ -1,4 +1,7 @@
-"""Models of Keras 3 on any backend, as black boxes over texts; see `mase.models.keras_torch` for the backend torch."""
+"""Models of Keras 3 on any backend, as black boxes over texts; see `mase.models.keras_torch` for the backend torch.
+
+Keras is imported on first use: without the package of its backend that fails, and `help(mase.models)` would with it.
+"""
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
@@ -6,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import keras
 import numpy as np
 
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
@@ -102,6 +104,8 @@ class _Scores:
     vectorizer: Any
 
     def __call__(self, texts: list[str]) -> Any:
+        import keras
+
         with _without_gradients():
             if self.vectorizer is None:
                 rows = texts if len(self.model.inputs[0].shape) == 1 else [[text] for text in texts]
@@ -122,6 +126,8 @@ class _Scores:
         return np.stack([answers[index] for index in range(len(rows))])
 
     def _answer(self, batch: Any) -> Any:
+        import keras
+
         answer = self.model(batch, training=False)
         if isinstance(answer, list | tuple | dict):
             raise ModelError(f"{self.model.name} returned {len(answer)} outputs, expected one of shape (b, k)")
@@ -146,6 +152,8 @@ def _ids(function: Function[[str], Any], text: str) -> Any:
 
 def _reads_texts(model: Any) -> bool:
     """Return whether the only input of a model holds strings."""
+    import keras
+
     inputs = getattr(model, "inputs", None)
     if inputs is not None and len(inputs) != 1:
         raise CapabilityError(
@@ -157,6 +165,8 @@ def _reads_texts(model: Any) -> bool:
 
 def _last_activation(model: Any) -> str:
     """Return "softmax", "sigmoid" or "linear", the function that made the output, or in words what else made it."""
+    import keras
+
     if not getattr(model, "outputs", None):  # a subclass of Model, or a Sequential that has seen no input
         return "layers that have seen no input, or whose order is not known"
     made_by = model.outputs[0]._keras_history.operation
@@ -176,10 +186,14 @@ def _last_activation(model: Any) -> str:
 
 def _operation(function: Function[[Any], Any]) -> type:
     """Return the class of the operation that a function of `keras.ops` adds to a model, for which Keras has no name."""
+    import keras
+
     return type(function(keras.KerasTensor((1, 2)))._keras_history.operation)
 
 
 def _without_gradients() -> AbstractContextManager[Any]:
+    import keras
+
     if keras.backend.backend() != "torch":
         return nullcontext()
     import torch

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import keras
 import torch
 from torch import nn
 
@@ -30,6 +29,8 @@ class KerasModule(nn.Module):
     """
 
     def __init__(self, model: Any) -> None:
+        import keras
+
         super().__init__()
         if keras.backend.backend() != "torch":
             raise CapabilityError(
@@ -54,6 +55,8 @@ class KerasModule(nn.Module):
 
 
 def _layers(model: Any) -> Iterator[Any]:
+    import keras
+
     for layer in model.layers:
         if isinstance(layer, keras.Model):
             yield from _layers(layer)

@@ -11,10 +11,11 @@ from itertools import product
 from typing import Any
 
 import torch
+from torch import nn
 
 from mase.errors import CapabilityError
 
-__all__ = ["Pass", "Place", "Reading", "Run", "matrices", "readings"]
+__all__ = ["Pass", "Place", "Reading", "Run", "matrices", "readings", "weights_of"]
 
 # The remedy for a model without a suitable layer.
 _WRAP = "wrap its probabilities: mase.models.Callable(lambda texts: ..., labels=[...])"
@@ -147,6 +148,14 @@ def readings(
                 f"{_WRAP}"
             )
     return vectors, tuple(known)
+
+
+def weights_of(layer: nn.Embedding) -> object:
+    """Return what is the same for layers that share their weights.
+
+    Offloaded weights are nowhere in memory: those of one shape may be the same, and `readings` compares their vectors.
+    """
+    return layer.weight.shape if layer.weight.is_meta else layer.weight.data_ptr()
 
 
 def _reading(run: Run, ids: torch.Tensor) -> Reading | None:

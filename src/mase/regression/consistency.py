@@ -91,9 +91,14 @@ class Consistency:
         repeats.cost.n_queries += 1
         # The text is the second row of the first batch, because a first row would get the same random numbers as the
         # text alone.
-        scores = evaluate(np.insert(rows, 1, text[0], axis=0))
+        batch = np.insert(rows, 1, text[0], axis=0)
+        scores = evaluate(batch)
         ones = np.ones((1, len(repeats.probe.scale)))
-        alone, in_batch = repeats.respond(start), repeats.respond(scores[1:2])
+        # Beside pairs of complements the text may get the answer that it got beside its reference, the first of such
+        # pairs. So it is asked alone.
+        paired = repeats.probe.n_setup > 1 and np.all(2 * batch.sum(axis=0) == len(batch))
+        alone = repeats.response(ones, 0) if paired else repeats.respond(start)
+        in_batch = repeats.respond(scores[1:2])
         self.compare(alone, in_batch, lambda: repeats.responses(ones, 0))
         return np.delete(scores, 1, axis=0)
 

@@ -30,7 +30,7 @@ from mase.render.html import article, page
 from mase.serve.choices import choices
 from mase.serve.explanations import Explanations, answer_of
 from mase.serve.limits import Limits
-from mase.serve.messages import Content, Explain, Open, Predict, Regenerate, Settings, Without
+from mase.serve.messages import Cancelled, Content, Explain, Open, Predict, Regenerate, Settings, Without
 from mase.serve.models import ServedModel
 from mase.serve.pages import files, workbench
 from mase.serve.security import Gate, Guard
@@ -122,7 +122,12 @@ def application(
             Route("/api/explanations/{id}/json", server.line),
             *routes,
         ],
-        exception_handlers={MaseError: _failed, HTTPException: _refused, Exception: _broken},
+        exception_handlers={
+            MaseError: _failed,
+            HTTPException: _refused,
+            ClientDisconnect: _unheard,
+            Exception: _broken,
+        },
         lifespan=lifespan,
     )
     return Guard(app, gate)  # outside of all that Starlette answers by itself
@@ -166,7 +171,7 @@ class _Server:
     async def predict(self, request: Request) -> Response:
         asked = await self._read(request, _Prediction)
         model = self._model(asked.model, asked.text)
-        answer = await answer_of(model, Predict(asked.text))
+        answer = await _answer(request, model, Predict(asked.text))
         kind = "values" if answer.are_values else "probabilities"
         return JSONResponse({"labels": model.labels, kind: answer.numbers})
 
@@ -196,13 +201,13 @@ class _Server:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
         line = await asyncio.to_thread(lambda: dumps(found.attribution(asked.response)))
-        answer = await answer_of(found.model, Without(line, found.ask, asked.units))
+        answer = await _answer(request, found.model, Without(line, found.ask, asked.units))
         return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
 
     async def regenerate(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
-        answer = await answer_of(found.model, Regenerate(found.finished(), found.ask, asked.units))
+        answer = await _answer(request, found.model, Regenerate(found.finished(), found.ask, asked.units))
         return JSONResponse({"text": answer.text})
 
     async def article(self, request: Request) -> Response:
@@ -254,6 +259,20 @@ class _Server:
             raise OptionError(f"the request is not understood: {error}") from error
 
 
+async def _answer(request: Request, model: ServedModel, ask: Predict | Without | Regenerate) -> Any:
+    """Return the answer of a model to a request that was read.
+
+    Raises
+    ------
+    ClientDisconnect
+        If whoever asked has gone before the model was asked.
+    """
+    answer = await answer_of(model, ask, request.receive)  # once the body was read, it waits until they leave
+    if isinstance(answer, Cancelled):
+        raise ClientDisconnect
+    return answer
+
+
 def _failed(_request: Request, error: Exception) -> Response:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     return _problem(status, type(error).__name__, str(error))
@@ -266,9 +285,11 @@ def _refused(request: Request, error: Exception) -> Response:
     return _problem(error.status_code, "HTTPError", error.detail)
 
 
+def _unheard(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)
+
+
 def _broken(_request: Request, error: Exception) -> Response:
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=400)
     return _problem(500, type(error).__name__, "the server has failed; what happened is in its terminal")
 
 

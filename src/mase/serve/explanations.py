@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -204,15 +204,30 @@ class Explanations:
             del self._by_id[name]
 
 
-async def answer_of(model: ServedModel, ask: Predict | Without | Regenerate) -> Any:
-    """Return the answer of a model to a request that nobody follows.
+async def answer_of(
+    model: ServedModel, ask: Predict | Without | Regenerate, leaving: Callable[[], Awaitable[Any]]
+) -> Any:
+    """Return the answer of a model to a request that nobody follows, `Cancelled` if nobody waits for it any more.
+
+    Parameters
+    ----------
+    model, ask
+        The model and the request.
+    leaving
+        Returns when whoever asked has gone. A request that waits then is not answered.
 
     Raises
     ------
     MaseError
         If the model fails.
     """
-    answer = await model.submit(ask).answer
+    job = model.submit(ask)
+    left = asyncio.ensure_future(leaving())
+    left.add_done_callback(lambda _: model.withdraw(job))
+    try:
+        answer = await job.answer
+    finally:
+        left.cancel()
     if isinstance(answer, Failed):
         raise as_error(answer.error, answer.message)
     return answer

@@ -96,14 +96,20 @@ class ServedModel:
         self._wake.set()
         return job
 
+    def withdraw(self, job: Job) -> None:
+        """End a request that waits. The one that the model answers goes on."""
+        if job is self._current:
+            return
+        for queue in (self._quick, self._slow):
+            with suppress(ValueError):
+                queue.remove(job)
+        job.cancel()
+        self._tell_places()
+
     async def cancel(self, job: Job) -> None:
         """End a request: at once if it waits, else after a batch, or with the process if the model goes on."""
         if job is not self._current:
-            for queue in (self._quick, self._slow):
-                with suppress(ValueError):
-                    queue.remove(job)
-            job.cancel()
-            self._tell_places()
+            self.withdraw(job)
             return
         process = self._process
         assert process is not None

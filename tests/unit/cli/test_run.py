@@ -104,7 +104,7 @@ def test_a_warning_is_one_line_in_the_words_of_the_command(cli, table):
 
 def test_a_dry_run_writes_nothing(cli, table, tmp_path):
     table.write_text(table.read_text() + '{"text": null}\n')
-    found = cli("run", table, "--dry-run", "--jobs", 4, "--part-size", 2)
+    found = cli("run", table, "--dry-run", "--engine", "local", "--jobs", 4, "--part-size", 2)
     assert found.exit_code == 0, found.stderr
     assert f"{len(TEXTS) + 1} texts in 4 parts of 2" in found.stdout
     assert "1 text missing or not readable" in found.stdout
@@ -113,10 +113,18 @@ def test_a_dry_run_writes_nothing(cli, table, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+def test_a_dry_run_counts_the_workers_that_the_run_has(cli, table):
+    assert "with 1 worker," in cli("run", table, "--dry-run", "--engine", "here").stdout
+    found = cli("run", table, "--dry-run", "--engine", "here", "--jobs", 2)
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "use --engine local" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["a.jsonl"], 2, "expected --output RUN"),
+        (["a.jsonl", "-o", "out", "--engine", "here", "--jobs", "2"], 1, "got 2 jobs with the engine 'here'"),
         ([], 2, "Missing argument"),
         (["", "-o", "out"], 2, "empty file name"),
         (["a.jsonl", "-o", ""], 2, "empty --output"),

@@ -5,8 +5,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mase.corpus.columns import ADDED, schema
+from mase.corpus.columns import ADDED, TABLES, schema
+from mase.corpus.failures import read_failures
+from mase.corpus.folder import Folder
 from mase.corpus.part_file import read_table
+from mase.corpus.storage import storage_of
 from mase.errors import DataError
 
 SCHEMA = schema("texts", ["label"])
@@ -51,6 +54,30 @@ def test_a_part_of_a_file_is_refused(length):
 def test_another_schema_is_refused(other):
     with pytest.raises(DataError):
         read_table(parquet(other.empty_table()), SCHEMA, "here")
+
+
+def test_only_a_file_with_all_columns_and_more_may_be_of_a_later_release():
+    later, damaged = SCHEMA.append(pa.field("x", pa.string())), pa.schema([*SCHEMA][:-1])
+    with pytest.raises(DataError, match=r"later release.*; copy it again"):
+        read_table(parquet(later.empty_table()), SCHEMA, "here", remedy="copy it again")
+    with pytest.raises(DataError, match="copy it again") as caught:
+        read_table(parquet(damaged.empty_table()), SCHEMA, "here", remedy="copy it again")
+    assert "later release" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [pa.ArrowMemoryError, MemoryError])
+def test_a_file_is_not_called_damaged_when_memory_runs_out(tmp_path, monkeypatch, kind):
+    folder = Folder(storage_of(tmp_path))
+    folder.write(0, {table: schema(table).empty_table() for table in TABLES}, {})
+
+    def exhausted(*_args, **_options):
+        raise kind("malloc of size 64 failed")
+
+    monkeypatch.setattr(pq.ParquetFile, "read", exhausted)
+    for read in (lambda: folder.read("units", 0, schema("units")), lambda: list(read_failures(folder, [0]))):
+        with pytest.raises(DataError, match=r"memory ran out.*malloc of size 64.*only if that fails") as caught:
+            read()
+        assert "Parquet table" not in str(caught.value)
 
 
 def test_a_small_file_of_much_is_refused():

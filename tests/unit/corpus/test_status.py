@@ -24,6 +24,15 @@ def test_a_finished_run(tmp_path):
     assert (found.drivers, found.texts_per_second, found.seconds_left) == ((), None, None)
 
 
+@pytest.mark.parametrize("table", ["units", "responses", "timings"])
+def test_a_part_without_one_of_its_files_is_not_finished(tmp_path, table):
+    mase.run(["good", "bad", "dull"], tmp_path, model=predict, engine="here", n_samples=8, part_size=1)
+    for part in (0, 2):
+        (tmp_path / table / f"part-0000{part}.parquet").unlink()
+    with pytest.raises(DataError, match=rf"{table}/part-00000.*missing.* 1 other.*texts/part-00000"):
+        read_status(tmp_path)
+
+
 def test_a_run_without_an_explained_text(tmp_path):
     with (
         hold(storage_of(tmp_path), Shard(), dict),

@@ -1,5 +1,6 @@
 """Tests of `mase.models.devices`."""
 
+import pytest
 import torch
 
 
@@ -23,3 +24,12 @@ def test_a_module_with_offloaded_weights_is_where_its_other_tensors_are():
     assert device_of(torch.nn.Sequential(offloaded, torch.nn.Linear(2, 2))).type == "cpu"
     assert device_of(offloaded).type == "meta"
     assert device_of(torch.nn.Sequential()).type == "cpu"
+
+
+def test_a_module_whose_weights_are_all_offloaded_is_where_it_runs():
+    from mase.models.devices import device_of
+
+    accelerate = pytest.importorskip("accelerate")
+    module = accelerate.cpu_offload(torch.nn.Sequential(torch.nn.Linear(2, 2)), execution_device=torch.device("cpu"))
+    assert all(weights.is_meta for weights in module.parameters())
+    assert device_of(module).type == "cpu"

@@ -1,6 +1,9 @@
 """Tests of `mase.models.keras` on the backend KERAS_BACKEND; `make keras` runs them on TensorFlow and JAX."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -154,6 +157,15 @@ def test_a_model_is_sent_to_another_process():
     model = KerasModel(network(), ids, labels=["a", "b", "c"], mask_token="_")
     again = pickle.loads(dumps(mase.Explainer(model, n_samples=64)))
     assert again(TEXT).scores == pytest.approx(mase.Explainer(model, n_samples=64)(TEXT).scores)
+
+
+def test_help_shows_all_models_where_the_backend_of_keras_is_missing():
+    code = "import sys; sys.modules['jax'] = None; import mase.models; help(mase.models)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"KERAS_BACKEND": "jax"}, capture_output=True, text=True
+    )
+    assert "class KerasModel" in found.stdout
+    assert "class Callable" in found.stdout
 
 
 def test_awkward_texts():

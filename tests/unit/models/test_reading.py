@@ -152,6 +152,38 @@ def test_time_first_is_explained_as_batch_first_at_every_length(text, method, ro
     assert first.fit.n_queries == second.fit.n_queries
 
 
+class Offloaded(nn.Module):
+    """Sums the vectors of two tables and of places, whose weights are all offloaded."""
+
+    def __init__(self, tied):
+        super().__init__()
+        torch.manual_seed(3)
+        self.words, self.again, self.places = nn.Embedding(500, 6), nn.Embedding(500, 6), nn.Embedding(8, 6)
+        self.head = nn.Linear(6, 2)
+        if tied:
+            self.again.weight = self.words.weight
+
+    def forward(self, ids):
+        places = self.places(torch.arange(ids.shape[1]))
+        return self.head((self.words(ids) + self.again(ids) + places).tanh().sum(dim=1))
+
+
+def offloaded(module):
+    return pytest.importorskip("accelerate").cpu_offload(module, execution_device=torch.device("cpu"))
+
+
+@pytest.mark.parametrize("method", ["mase", "gradient"])
+def test_offloaded_tables_are_one_if_they_have_the_same_vectors(method):
+    expected, found = (
+        mase.Explainer(adapted(keep(Offloaded(tied=True)), mask_id=MASK), method=method, n_samples=20)("one two three")
+        for keep in (lambda module: module, offloaded)
+    )
+    assert expected.scores.any()
+    assert found.scores.tobytes() == expected.scores.tobytes()
+    with pytest.raises(CapabilityError, match="also embedded by 'again'"):
+        mase.Explainer(adapted(offloaded(Offloaded(tied=False))), n_samples=20)("one two three")
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [

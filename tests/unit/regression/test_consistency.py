@@ -157,8 +157,9 @@ def test_modules_are_watched_too(method):
     assert "batch-dependent" in codes(mase.explain(TEXT, wrapped(Mixing), method=method, n_samples=200))
 
 
-def test_a_text_that_was_first_asked_beside_its_reference_is_asked_alone():
-    found = mase.explain(TEXT, wrapped(Mixing, mask_id=0), n_samples=40)
+@pytest.mark.parametrize("method", ["mase", "kernel-shap", "leverage-shap", "partition-shap"])
+def test_a_text_that_was_first_asked_beside_its_reference_is_asked_alone(method):
+    found = mase.explain(TEXT, wrapped(Mixing, mask_id=0), n_samples=40, method=method)
     assert codes(found) >= {"batch-dependent"}
     assert "not-deterministic" not in codes(found)
     assert not found.scores.any()  # one row at a time, all answers are the same

@@ -1,5 +1,6 @@
 """Tests of `mase.serve.app`: what the page can ask, of a model in a process of its own."""
 
+import asyncio
 import json
 import shlex
 from html.parser import HTMLParser
@@ -287,3 +288,43 @@ def test_markup_in_the_name_and_the_message_of_a_model(tmp_path):
         answer = predict(client, source)
         assert (answer.status_code, answer.json()["error"]["type"]) == (500, "ModelError")
         assert "broken</i> from the start" in answer.json()["error"]["message"]
+
+
+def left(client, path, body):
+    """Ask, and leave at once; return the status of the answer."""
+    received = [{"type": "http.request", "body": json.dumps(body).encode()}]
+    headers = {**client.headers, "content-type": "application/json", "host": client.base_url.netloc.decode()}
+    headers["cookie"] = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    sent = []
+
+    async def receive():
+        return received.pop() if received else {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    async def ask():
+        async with asyncio.timeout(60):
+            await client.app(scope, receive, send)
+
+    client.portal.call(ask)
+    return sent[0]["status"]
+
+
+def test_what_nobody_waits_for_any_more_leaves_the_queue(client):
+    """The answers would only come after that of the model that hangs."""
+    name = explain(client, target="pos")
+    last(client, name)
+    hanging = explain(client, text="it hangs")
+    for n in range(2 * LIMITS.queue):
+        assert left(client, "/api/predictions", {"model": JUDGE, "text": f"click {n}"}) == 400
+        assert left(client, f"/api/explanations/{name}/without", {"units": [n]}) == 400
+    client.delete(f"/api/explanations/{hanging}")
+    assert predict(client).status_code == 200

@@ -130,6 +130,16 @@ def test_explanations_wait_and_predictions_go_before():
     assert ahead != sorted(ahead)
 
 
+def test_a_request_is_withdrawn_only_while_it_waits():
+    async def test(model):
+        begun = model.submit(Predict(TEXT), lambda *_: model.withdraw(begun))  # told when it begins
+        waiting, last = model.submit(Predict(TEXT)), model.submit(Predict(TEXT))
+        model.withdraw(waiting)
+        return [await job.answer for job in (begun, waiting, last)]
+
+    assert [type(one) for one in served(test)] == [Predicted, Cancelled, Predicted]
+
+
 def test_a_model_that_cannot_be_opened_says_why():
     async def test(model):
         waiting = answer(model, QUICK)

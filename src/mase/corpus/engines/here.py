@@ -30,6 +30,11 @@ class Here:
             raise OptionError(
                 "got an address or GPUs per worker with the engine 'here', expected neither; use engine='ray'"
             )
+        if resources.jobs not in (None, 1):
+            raise OptionError(
+                f"got {resources.jobs} jobs with the engine 'here', expected 1: this process explains all texts; use "
+                "engine='local'"
+            )
         self._stack = ExitStack()
         self._tasks: deque[Task] = deque()
         self._worker: Worker | None = None

@@ -225,6 +225,7 @@ export class Panel {
     this.explanation.cancel();
     this.replacement.close();
     this.trial.close();
+    this.regenerated.offer([], null);
     this.root.classList.add("waiting");
     part(this.root, "result").classList.add("stale");
     part(this.root, "problem").hidden = true;
