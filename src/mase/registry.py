@@ -61,8 +61,7 @@ class Registry(Mapping[str, Any]):
     make: Callable[[str, Any], Any] | None = None
 
     def __repr__(self) -> str:
-        names = [*self.entries, *self.added]
-        return f"<registry of {len(names)} {self.kind}s: {', '.join(names)}>"
+        return f"<registry of {len(self.names)} {self.kind}s: {', '.join(self.names)}>"
 
     def __getitem__(self, name: str) -> Any:
         entry = self._built_in(name) if name in self.entries else self._added(name)
@@ -87,7 +86,7 @@ class Registry(Mapping[str, Any]):
         """
         points = [point for point in self._points() if point.name == name]
         if not points:
-            raise unknown(self.kind, name, [*self.entries, *self.added])
+            raise unknown(self.kind, name, list(self.names))
         if len(points) > 1:
             raise PluginError(
                 f"{self.kind} {name!r} is added by {self.added_by(name)}, expected a single package; uninstall the "
@@ -114,6 +113,11 @@ class Registry(Mapping[str, Any]):
     def added(self) -> tuple[str, ...]:
         """The names that other packages add, in alphabetical order and without the built-in names."""
         return tuple(sorted({point.name for point in self._points()} - self.entries.keys()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, for help and choices: where a package adds one that is built in, the built-in one."""
+        return *self.entries, *self.added
 
     def _check_names(self) -> None:
         for point in self._points():
@@ -173,10 +177,10 @@ class Registry(Mapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         self._check_names()
-        return iter((*self.entries, *self.added))
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self.entries) + len(self.added)
+        return len(self.names)
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries or name in self.added

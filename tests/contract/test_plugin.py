@@ -165,6 +165,52 @@ def test_a_broken_adapter_is_passed_over_and_told_where_nothing_else_fits(packag
         adapt(3.5)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ADDED = 5",
+        "class ADDED:\n    understands = 'x'\n    def __init__(self, more): ...",
+        "class ADDED:\n    understands = 'x'\n    def recognises(self, model): return model.kind == 'x'",
+    ],
+    ids=["no class", "other arguments", "an error while it looks"],
+)
+def test_an_adapter_that_fails_is_passed_over_and_told_where_nothing_else_fits(package, code):
+    package("failing_adapter", "mase.adapters", "failing", code)
+    assert adapt(lambda texts: [[0.5, 0.5]] * len(texts)).labels == ("0", "1")
+    with pytest.raises(mase.MaseError, match=r"adapter 'failing' of the package failing_adapter 0\.1 fails"):
+        adapt(3.5)
+
+
+def test_an_error_of_a_built_in_adapter_is_not_hidden(monkeypatch):
+    monkeypatch.setattr("mase.models.adapters.function.FunctionAdapter.recognises", lambda self, model: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        adapt(3.5)
+
+
+def test_a_broken_method_does_not_hide_the_others(package):
+    package("broken_method", "mase.methods", "broken", "import no_such_module")
+    lines = CliRunner().invoke(main, ["methods"]).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(mase.METHODS)
+    assert re.match(r"broken +not available: .* broken_method 0\.1 .*no_such_module", lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [("mase.designs", "focused"), ("mase.estimators", "ridge"), ("mase.links", "logit"), ("mase.outputs", "csv"),
+     ("mase.units", "word"), ("mase.metrics", "insertion"), ("mase.methods", "mase"), ("mase.engines", "local")],
+)  # fmt: skip
+def test_a_package_that_takes_a_built_in_name_does_not_stop_the_command(package, group, name):
+    package("greedy", group, name, "raise SystemExit")
+    program = (
+        "import sys; from click.testing import CliRunner; from mase.cli import main; "
+        "from mase.serve.choices import choices; from mase.serve.limits import Limits; choices([], [], Limits()); "
+        "sys.exit(any(CliRunner().invoke(main, [verb, '--help']).exit_code for verb in sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "explain", "run", "evaluate", "cite"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(command, env=env, check=True)
+
+
 def test_suffixes_are_those_of_all_outputs(package):
     package("tabular", "mase.outputs", "xlsx", "ADDED = None")
     assert form_of("found.XLSX") == "xlsx"

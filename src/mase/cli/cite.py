@@ -113,7 +113,7 @@ _how = options(
     "outputs",
     multiple=True,
     metavar="FILE",
-    help=f"Also write a file in the format of the suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; repeatable.",
+    help=f"Also write a file in the format of its suffix: .{', .'.join(OUTPUTS.names)}; repeatable.",
 )
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files once the new ones are complete.")

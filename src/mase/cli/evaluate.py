@@ -79,7 +79,7 @@ _what_is_evaluated = options(
     ),
     click.option(
         "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
-        help=f"{', '.join(METRICS)}.",
+        help=f"{', '.join(METRICS.names)}.",
     ),
     click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to mask. [default: 1,5,10,15]"),
     click.option(

@@ -59,7 +59,7 @@ __all__ = ["explain"]
     "outputs",
     multiple=True,
     metavar="FILE",
-    help=f"Also write a file in the format of the suffix: {', '.join(f'.{name}' for name in OUTPUTS)}; repeatable.",
+    help=f"Also write a file in the format of its suffix: .{', .'.join(OUTPUTS.names)}; repeatable.",
 )
 @click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
 @click.option("--append", is_flag=True, help="Resume after the results in the --output file of JSON lines.")

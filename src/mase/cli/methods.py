@@ -9,12 +9,17 @@ __all__ = ["methods"]
 @click.argument("name", required=False)
 def methods(name: str | None) -> None:
     """List the methods that `mase explain --method` takes, or show every setting of the method NAME."""
+    from mase.errors import PluginError
     from mase.methods import METHODS, describe
 
     if name is None:
         width = max(map(len, METHODS))
-        for key, method in METHODS.items():
-            click.echo(f"{key:<{width}}  {method.summary}")
+        for key in METHODS:
+            try:
+                said = METHODS[key].summary
+            except PluginError as error:  # a broken plug-in must not affect other methods
+                said = f"not available: {error}"
+            click.echo(f"{key:<{width}}  {said}")
         return
     method = METHODS[name]
     click.echo(f"{name}\n  {method.summary}")

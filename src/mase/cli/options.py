@@ -188,10 +188,12 @@ method_parts = options(
     click.option(
         "--design", metavar="NAME",
         help="Design of the perturbations, with settings as in focused(rounds=3): "
-        f"{', '.join(DESIGNS)}. [default: the method's]",
+        f"{', '.join(DESIGNS.names)}. [default: the method's]",
     ),
     click.option(
-        "--estimator", metavar="NAME", help=f"Estimator of the scores: {', '.join(ESTIMATORS)}. [default: the method's]"
+        "--estimator",
+        metavar="NAME",
+        help=f"Estimator of the scores: {', '.join(ESTIMATORS.names)}. [default: the method's]",
     ),
 )  # fmt: skip
 asking = options(
@@ -225,7 +227,7 @@ how = options(
         "--reference", type=click.Choice(REFERENCES), help="Replacement for an absent word. [default: the method's]"
     ),
     click.option(
-        "--link", type=click.Choice(tuple(LINKS)), help="The number of the class to explain. [default: the method's]"
+        "--link", type=click.Choice(LINKS.names), help="The number of the class to explain. [default: the method's]"
     ),
     method_parts,
     units(),

@@ -42,7 +42,7 @@ _where = options(
     ),
     click.option("--shard", metavar="I/N", help="Explain only share I of N; the copies of all shares make the run."),
     click.option(
-        "--engine", type=click.Choice(tuple(ENGINES)), default="local", show_default=True,
+        "--engine", type=click.Choice(ENGINES.names), default="local", show_default=True,
         help="Where workers run: processes of this machine, this process, or a Ray cluster.",
     ),
     click.option("--address", metavar="HOST:PORT", help="Address of Ray. [default: RAY_ADDRESS, or a new cluster]"),

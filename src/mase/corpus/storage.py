@@ -1,6 +1,7 @@
 """Folders on this machine or in an object store, in which files are written whole or not at all."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +14,9 @@ from mase.corpus.remote_storage import RemoteStorage
 from mase.errors import DataError
 
 __all__ = ["Storage", "storage_of"]
+
+# A URI up to a user name and a password; they end before the first slash.
+_PASSWORD = re.compile(r"([\w+.-]+://)[^/?#:]*:[^/?#]*@")
 
 
 class Storage(Protocol):
@@ -76,11 +80,19 @@ def storage_of(place: str | os.PathLike[str]) -> Storage:
     Raises
     ------
     DataError
-        If the URI is not understood, or is a file of another host.
+        If the URI is not understood, has a password, or is a file of another host. The message does not quote the
+        password.
     MissingDependencyError
         If a package for its scheme is not installed.
     """
     name = os.fspath(place)
+    hidden = _PASSWORD.sub(r"\1...@", name)
+    if hidden != name:
+        raise DataError(
+            f"the URI {hidden!r:.200} has a password, expected none, because messages and reports "
+            "name the run: put it into the environment or the configuration of the store, as AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY for s3"
+        )
     if name.startswith("file://"):
         return LocalStorage(_path_of(name))
     return RemoteStorage.of(name) if "://" in name else LocalStorage(Path(name))

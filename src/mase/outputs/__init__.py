@@ -44,7 +44,7 @@ def form_of(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix[1:].lower()
     if suffix and suffix not in OUTPUTS:
-        known = ", ".join(f".{name}" for name in OUTPUTS)
+        known = ", ".join(f".{name}" for name in OUTPUTS.names)
         raise OptionError(f"{os.fspath(path)!r} ends in .{suffix}, expected one of {known}; rename the file")
     return suffix or "jsonl"
 

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from mase.errors import PluginError
 from mase.links import LINKS, LINKS_WITHOUT_CLASSES
 from mase.methods import METHODS
+from mase.registry import Registry
 from mase.render.pieces import model_name
 from mase.serve.limits import Limits
 from mase.serve.messages import CITE, Settings
@@ -27,8 +28,8 @@ def choices(
     return {
         "models": list(_labelled(models)),
         "methods": list(_methods()),
-        "units": list(UNITS),
-        "links": list(LINKS),
+        "units": list(UNITS.names),
+        "links": list(LINKS.names),
         "answer_links": list(LINKS_WITHOUT_CLASSES["log-probabilities"]),
         "corpora": list(corpora),
         "limits": limits.to_dict(),
@@ -46,7 +47,7 @@ def _labelled(models: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
 
 
 def _methods() -> Iterable[dict[str, Any]]:
-    for name in METHODS:
+    for name in cast(Registry, METHODS).names:
         try:
             method = METHODS[name]
         except PluginError:  # a broken plug-in must not affect other methods

@@ -1,6 +1,9 @@
 """Bind to an address, say which, and serve until Ctrl-C."""
 
 import socket
+import time
+from collections.abc import Iterable
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -9,11 +12,12 @@ from mase.errors import OptionError
 from mase.platforms import reuses_addresses
 from mase.serve.security import Gate, allowed_names, is_loopback
 
-__all__ = ["address", "bind", "gate_of", "serve"]
+__all__ = ["Server", "address", "bind", "gate_of", "serve"]
 
 # Seconds that answers under way have when the server ends.
 _GRACE = 1
 _CONNECTIONS = 256
+_HEAD_S = 10.0
 
 
 def bind(host: str, port: int | None, usual: int) -> socket.socket:
@@ -71,25 +75,50 @@ def serve(app: ASGIApp, listening: socket.socket) -> None:
     KeyboardInterrupt
         When it has ended.
     """
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="on",
-        ws="none",
-        timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=_CONNECTIONS,
-    )
-    _Server(config).run(sockets=[listening])
+    Server(app).run(sockets=[listening])
 
 
-class _Server(uvicorn.Server):
-    """A server that ends its application first, so that requests are answered and streams end before the grace does.
+class Server(uvicorn.Server):
+    """A server of an application, which ends the application first, and closes connections that ask for nothing.
 
-    In the order of uvicorn, requests under way are cut off, each with a traceback on standard error.
+    In the order of uvicorn, requests under way are cut off, each with a traceback on standard error. And it waits
+    without end for the first request, so that anyone who reaches the port could take all connections.
+
+    Parameters
+    ----------
+    app
+        The application.
+    head_s
+        Seconds that a client has to send the head of a request, from the connection or the former answer on.
     """
+
+    def __init__(self, app: ASGIApp, head_s: float = _HEAD_S) -> None:
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=_GRACE,
+            limit_concurrency=_CONNECTIONS,
+        )
+        super().__init__(config)
+        self._head_s = head_s
+        # When each connection was first seen waiting, with the request that it waited after.
+        self._waiting: dict[tuple[Any, Any], float] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections whose client has had its time; uvicorn calls this ten times a second."""
+        now = time.monotonic()
+        connections: Iterable[Any] = list(self.server_state.connections)
+        idle = [(one, one.cycle) for one in connections if one.cycle is None or one.cycle.response_complete]
+        self._waiting = {key: self._waiting.get(key, now) for key in idle}
+        for (connection, _), since in self._waiting.items():
+            if now - since > self._head_s:
+                connection.transport.close()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the application, then the connections."""

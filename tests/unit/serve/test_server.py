@@ -1,5 +1,6 @@
 """Tests of `mase.serve.server`: the address to which a server binds."""
 
+import asyncio
 import socket
 
 import pytest
@@ -30,3 +31,36 @@ def test_a_taken_port_is_replaced_by_a_free_one():
             assert second.getsockname()[1] not in (0, taken)
         with pytest.raises(OptionError, match=f"port {taken}, cannot be used"):
             server.bind("127.0.0.1", taken, 8765)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half a head"])
+def test_a_client_that_asks_for_nothing_does_not_keep_its_connection(sent):
+    gone = asyncio.Event()
+
+    async def app(scope, receive, send):
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{event}.complete"})
+            return
+        await gone.wait()  # a request under way is not cut off meanwhile
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    async def scenario():
+        with server.bind("127.0.0.1", 0, 8765) as listening:
+            running = server.Server(app, head_s=1.0)
+            task = asyncio.create_task(running.serve(sockets=[listening]))
+            asking, to_ask = await asyncio.open_connection(*listening.getsockname())
+            to_ask.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            idle, to_idle = await asyncio.open_connection(*listening.getsockname())
+            to_idle.write(sent)
+            assert await asyncio.wait_for(idle.read(), 60) == b""
+            gone.set()
+            assert await asyncio.wait_for(asking.readline(), 60) == b"HTTP/1.1 204 No Content\r\n"
+            for writer in (to_ask, to_idle):
+                writer.close()
+            running.should_exit = True
+            await task
+
+    asyncio.run(scenario())

@@ -38,14 +38,35 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
     model, understood, broken = uncompiled(model), [], []
     for key in _in_order():
         try:
-            adapter: Adapter = ADAPTERS[key]()
+            adapter, is_right = _asked(key, model)
         except PluginError as error:  # a broken plug-in must not affect other objects
             broken.append(f"; {error}")
             continue
-        if adapter.recognises(model):
+        if is_right:
             return adapter.adapt(model, tokenizer, name=name)
         understood.append(adapter.understands)
     raise OptionError(f"model is of type {type(model).__name__}, expected {', '.join(understood)}{''.join(broken)}")
+
+
+def _asked(key: str, model: Any) -> tuple[Adapter, bool]:
+    """Return the adapter of a name, and whether it recognises the object.
+
+    Raises
+    ------
+    PluginError
+        If an adapter of another package cannot be imported, or fails.
+    """
+    adapter_class = ADAPTERS[key]
+    try:
+        adapter: Adapter = adapter_class()
+        return adapter, adapter.recognises(model)
+    except Exception as error:
+        if key in ADAPTERS.entries:
+            raise
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(
+            f"adapter {key!r} of {ADAPTERS.added_by(key)} fails ({message}); update or uninstall that package"
+        ) from error
 
 
 def _in_order() -> tuple[str, ...]:

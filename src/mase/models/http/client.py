@@ -16,6 +16,7 @@ import httpx
 from mase.errors import OptionError, ServiceError
 from mase.models.http.address import check_url
 from mase.models.http.background import Background
+from mase.models.http.body import CODINGS, Body, BodyError
 from mase.models.http.connection import Connection
 from mase.models.http.pace import LONGEST_WAIT, Pace, retry_after
 
@@ -69,7 +70,7 @@ class Client:
     def _open(self) -> None:
         """Open the connections of this process. They belong to a thread that a fork of it does not have."""
         n = self._connection.concurrency
-        headers = {"Accept": "application/json", "User-Agent": "mase"} | self._credentials
+        headers = {"Accept": "application/json", "Accept-Encoding": CODINGS, "User-Agent": "mase"} | self._credentials
         limits = httpx.Limits(max_connections=n, max_keepalive_connections=n)
         try:
             # The time-out is that of a whole answer, and is kept around the request.
@@ -153,7 +154,7 @@ class Client:
                     if self._reached or not isinstance(error, httpx.ConnectError):
                         continue
                     break  # there may be no such server
-                except httpx.RequestError as error:  # such as a body that cannot be decompressed
+                except httpx.RequestError as error:
                     raise ServiceError(f"{self._place(request)} {self._described(error)}") from None
             self._reached = True
             if answer.status not in _PASSING:
@@ -181,15 +182,13 @@ class Client:
         raise ServiceError(f"{self._place(request)} redirects more than {_MOST_REDIRECTS} times, expected an answer")
 
     async def _read(self, request: httpx.Request, response: httpx.Response, most: int) -> _Answer:
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > most:
-                raise ServiceError(
-                    f"{self._place(request)} answered more than {most:,} bytes, expected the scores of a batch; pass "
-                    "a smaller batch_size, or a larger max_response_bytes"
-                )
-        return _Answer(response.status_code, response.reason_phrase, response.headers, bytes(body))
+        try:
+            body = Body(response.headers.get("Content-Encoding", ""), most)
+            async for part in response.aiter_raw():
+                body.add(part)
+        except BodyError as error:
+            raise ServiceError(f"{self._place(request)} answered with {self._scrubbed(str(error))}") from None
+        return _Answer(response.status_code, response.reason_phrase, response.headers, bytes(body.content))
 
     def _check_redirect(self, request: httpx.Request, new: httpx.Request, status: int) -> None:
         """Refuse a redirect that would show texts or credentials to another host, or send something else."""

@@ -244,7 +244,13 @@ class TransformersLM(Reopened, ABC):
         """The ids that end an answer: those of the tokenizer and of the configuration."""
         ends = self._configurations("eos_token_id")
         listed = [end if isinstance(end, list | tuple) else [end] for end in ends if end is not None]
-        return self.tokenizer.stops() | {int(token) for some in listed for token in some}
+        try:
+            return self.tokenizer.stops() | {int(token) for some in listed for token in some}
+        except (TypeError, ValueError, OverflowError) as error:
+            raise OptionError(
+                f"{self.name} has the eos_token_id {ends!r:.80}, expected ids of tokens; correct it in the config.json "
+                "and the generation_config.json"
+            ) from error
 
     def _configured(self, name: str) -> int | None:
         """Return a value of the configuration for generating, or else of that of the model."""

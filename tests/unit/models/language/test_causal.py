@@ -56,6 +56,14 @@ def test_the_answer_follows_the_generation_prompt(llama):
     assert llama.tokenizer.prompt("the sky") == tuple(backend("the sky")["input_ids"])
 
 
+@pytest.mark.parametrize("ids", ["x", ["x"], [2, None], float("inf"), [[2]]])
+def test_ids_that_end_an_answer_and_are_none(ids):
+    module = causal_model()
+    module.generation_config.eos_token_id = ids
+    with pytest.raises(OptionError, match=r"LlamaForCausalLM has the eos_token_id .*, expected ids of tokens"):
+        CausalLM(module, byte_tokenizer()).generate(QUESTIONS[0], 8)
+
+
 def test_an_answer_is_greedy_and_without_its_end():
     module = causal_model()
     backend = byte_tokenizer()

@@ -1,0 +1,59 @@
+"""The body of an answer: the bytes that were packed, or an error before more memory is taken than allowed."""
+
+import gzip
+import tracemalloc
+import zlib
+
+import pytest
+
+from mase.models.http.body import Body, BodyError
+
+CONTENT = b'[{"label": "pos", "score": 0.75}]' * 50
+
+
+@pytest.mark.parametrize(
+    ("coding", "packed"),
+    [
+        ("", CONTENT),
+        ("identity", CONTENT),
+        ("gzip", gzip.compress(CONTENT)),
+        (" GZIP ", gzip.compress(CONTENT)),
+        ("x-gzip", gzip.compress(CONTENT)),
+        ("deflate", zlib.compress(CONTENT)),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_body_is_unpacked_as_it_arrives(coding, packed, size):
+    body = Body(coding, most=len(CONTENT))
+    for start in range(0, len(packed), size):
+        body.add(packed[start : start + size])
+    assert body.content == CONTENT
+
+
+@pytest.mark.parametrize(("coding", "pack"), [("", bytes), ("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_a_body_that_is_too_long(coding, pack):
+    body = Body(coding, most=len(CONTENT) - 1)
+    with pytest.raises(BodyError, match=r"more than 1,649 bytes, .* pass a smaller batch_size"):
+        body.add(pack(CONTENT))
+
+
+def test_a_bomb_takes_no_more_memory_than_allowed():
+    bomb = gzip.compress(bytes(50_000_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(BodyError, match="more than"):
+            Body("gzip", most=1_000_000).add(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip", "br", "zstd", "gzip, identity", "compress"])
+def test_other_codings_are_refused(coding):
+    with pytest.raises(BodyError, match=f"Content-Encoding '{coding}', expected one of gzip, deflate, or none"):
+        Body(coding, most=10)
+
+
+def test_bytes_that_are_not_packed():
+    with pytest.raises(BodyError, match="cannot be unpacked"):
+        Body("gzip", most=10).add(b"[0.1, 0.9]")
