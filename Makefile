@@ -129,7 +129,7 @@ keras:
 pin: $(STAMP)
 	$(BIN)/python tools/pin.py $(BASE)
 
-# Everything hostile that we know, in under 30 minutes on two cores; writes the table of docs/reliability.md.
+# Everything hostile that we know, in under an hour on two cores; writes the table of docs/reliability.md.
 hostile: $(STAMP)
 	$(BIN)/python -m tests.hostile
 

@@ -1,6 +1,7 @@
 """The notebooks run, and are committed as they ran."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def test_every_cell_was_executed_in_order(path):
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     assert sum(bool(cell["outputs"]) for cell in cells) >= 4
     assert all(output["output_type"] != "error" for cell in cells for output in cell["outputs"])
+
+
+@pytest.mark.pages
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_text_has_the_figures_of_the_outputs(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = [line for cell in cells if cell["cell_type"] == "markdown" for line in cell["source"]]
+    assert set(re.findall(r"\d+\.\d+", "".join(text))) <= set(re.findall(r"\d+\.\d+", json.dumps(code_cells(path))))
 
 
 @pytest.mark.pages
