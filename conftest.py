@@ -13,13 +13,6 @@ os.environ.setdefault("KERAS_BACKEND", "torch")  # read when Keras is imported; 
 import hypothesis
 import pytest
 
-try:
-    import torch
-except ImportError:  # tests of what needs it are skipped
-    torch = None
-
-if torch is not None:
-    torch.set_num_threads(1)
 # Tests ask servers of this machine alone, and read what is printed where there is no terminal.
 for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
     for variable in (name, name.lower()):
@@ -37,7 +30,14 @@ DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the examples of decisions, which are of the past, to `make pages`."""
+    """Leave the examples of decisions, which are of the past, to `make pages`, and torch one thread.
+
+    The process that hands the tests out collects none: it needs no torch, whose import takes a second.
+    """
+    if find_spec("torch") is not None:
+        import torch
+
+        torch.set_num_threads(1)
     for item in items:
         if item.path.is_relative_to(DECISIONS):
             item.add_marker(pytest.mark.pages)
@@ -58,7 +58,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture
 def small_lstm():
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     from mase.testing import SmallLSTM
 
     torch.manual_seed(3)
@@ -75,7 +75,7 @@ def lstm_model(small_lstm):
 
 @pytest.fixture
 def mlp_model():
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     from mase.models import TorchModule
     from mase.testing import SmallMLP, whitespace_ids
 
@@ -110,6 +110,7 @@ def minilm_folder():
 @pytest.fixture(scope="session")
 def minilm(minilm_folder):
     """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer; for what a small BERT does not show."""
+    import torch
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -121,6 +122,7 @@ def minilm(minilm_folder):
 @pytest.fixture(scope="session")
 def small_bert(minilm_folder):
     """A random BERT of two narrow layers, whose answers differ from text to text, and the tokenizer of MiniLM."""
+    import torch
     import transformers
 
     transformers.logging.set_verbosity_error()
