@@ -24,7 +24,8 @@ hypothesis.settings.load_profile("patient")
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
-BROWSER = "tests/browser/"
+# Each of these folders has a server that its files share.
+TOGETHER = ("tests/browser/", "tests/hostile/")
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
 
@@ -45,13 +46,13 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Send each file of tests to one worker, and all of the browser to the same one: they share a server."""
+    """Send each file of tests to one worker, and each folder whose files share a server to one."""
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid):
             path = super()._split_scope(nodeid)
-            return BROWSER if path.startswith(BROWSER) else path
+            return next((folder for folder in TOGETHER if path.startswith(folder)), path)
 
     return Files(config, log)
 
