@@ -13,13 +13,6 @@ os.environ.setdefault("KERAS_BACKEND", "torch")  # read when Keras is imported; 
 import hypothesis
 import pytest
 
-try:
-    import torch
-except ImportError:  # tests of what needs it are skipped
-    torch = None
-
-if torch is not None:
-    torch.set_num_threads(1)
 # Tests ask servers of this machine alone, and read what is printed where there is no terminal.
 for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
     for variable in (name, name.lower()):
@@ -31,13 +24,21 @@ hypothesis.settings.load_profile("patient")
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
-BROWSER = "tests/browser/"
+# Each of these folders has a server that its files share.
+TOGETHER = ("tests/browser/", "tests/hostile/")
 DECISIONS = Path(__file__).parent / "docs" / "decisions"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the examples of decisions, which are of the past, to `make pages`."""
+    """Leave the examples of decisions, which are of the past, to `make pages`, and torch one thread.
+
+    The process that hands the tests out collects none: it needs no torch, whose import takes a second.
+    """
+    if find_spec("torch") is not None:
+        import torch
+
+        torch.set_num_threads(1)
     for item in items:
         if item.path.is_relative_to(DECISIONS):
             item.add_marker(pytest.mark.pages)
@@ -45,20 +46,20 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Send each file of tests to one worker, and all of the browser to the same one: they share a server."""
+    """Send each file of tests to one worker, and each folder whose files share a server to one."""
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid):
             path = super()._split_scope(nodeid)
-            return BROWSER if path.startswith(BROWSER) else path
+            return next((folder for folder in TOGETHER if path.startswith(folder)), path)
 
     return Files(config, log)
 
 
 @pytest.fixture
 def small_lstm():
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     from mase.testing import SmallLSTM
 
     torch.manual_seed(3)
@@ -75,7 +76,7 @@ def lstm_model(small_lstm):
 
 @pytest.fixture
 def mlp_model():
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     from mase.models import TorchModule
     from mase.testing import SmallMLP, whitespace_ids
 
@@ -110,6 +111,7 @@ def minilm_folder():
 @pytest.fixture(scope="session")
 def minilm(minilm_folder):
     """A pretrained BERT (MiniLM) with a new two-class head, and its tokenizer; for what a small BERT does not show."""
+    import torch
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -121,6 +123,7 @@ def minilm(minilm_folder):
 @pytest.fixture(scope="session")
 def small_bert(minilm_folder):
     """A random BERT of two narrow layers, whose answers differ from text to text, and the tokenizer of MiniLM."""
+    import torch
     import transformers
 
     transformers.logging.set_verbosity_error()

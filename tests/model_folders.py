@@ -65,8 +65,13 @@ def with_code(folder, where):
 
 def command(*arguments, given="", **environment):
     """Run the command in a process of its own, as a user does."""
+    return python("-m", "mase", *arguments, given=given, **environment)
+
+
+def python(*arguments, given="", **environment):
+    """Run Python with these arguments."""
     return subprocess.run(
-        [sys.executable, "-m", "mase", *map(str, arguments)], input=given, capture_output=True, text=True, check=False,
+        [sys.executable, *map(str, arguments)], input=given, capture_output=True, text=True, check=False,
         env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"} | environment, timeout=600,
     )  # fmt: skip
 

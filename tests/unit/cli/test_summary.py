@@ -25,7 +25,9 @@ from mase.testing import LogisticClassifier
 def run(tmp_path_factory):
     place = tmp_path_factory.mktemp("summary") / "run"
     texts = [f"{'good' if row % 3 else 'bad'} \x1b[31m plot number {row} in town" for row in range(60)]
-    explainer = mase.Explainer(LogisticClassifier({"good": 2.0, "bad": -2.0, "plot": 0.1}), n_samples=16)
+    explainer = mase.Explainer(
+        LogisticClassifier({"good": 2.0, "bad": -2.0, "plot": 0.1}), method="mase-mask", n_samples=16
+    )
     rows = Rows(("label",), documents=True, worker="1")
     for row, text in enumerate(texts):
         rows.add(Item(row, str(row), text, (str(row % 2),)), explainer(text), 0.1)

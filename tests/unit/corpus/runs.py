@@ -13,8 +13,8 @@ from mase.corpus.engines.protocol import Died, Done, Resources
 TEXTS = [f"a {word} film number {number}" for number, word in enumerate(("good", "dull", "superb", "plain") * 5)]
 
 
-# Of an estimator that takes no time.
-FAST = {"n_samples": 8, "estimator": "least-squares"}
+# Of a method and an estimator that take no time.
+FAST = {"method": "mase-mask", "n_samples": 8, "estimator": "least-squares"}
 
 
 def run(folder, texts=TEXTS, **options):

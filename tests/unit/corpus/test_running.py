@@ -28,9 +28,10 @@ class LastFirst(Here):
         self._tasks.appendleft(task)
 
 
-def test_tables_are_those_of_the_explainer(tmp_path):
-    made = run(tmp_path / "run")
-    explainer = mase.Explainer(judge, **FAST)
+@pytest.mark.parametrize("method", ["mase-mask", "mase"])
+def test_tables_are_those_of_the_explainer(tmp_path, method):
+    made = run(tmp_path / "run", method=method)
+    explainer = mase.Explainer(judge, **FAST | {"method": method})
     assert made.is_complete
     assert made.texts()["row"].to_pylist() == list(range(len(TEXTS)))
     scores = [score for text in TEXTS for score in explainer(text).scores.tolist()]
@@ -288,8 +289,8 @@ def test_a_run_is_not_continued_with_changed_code(tmp_path):
 
 
 def test_every_response_is_kept(tmp_path):
-    made = run(tmp_path / "run", TEXTS[:2], target="all")
-    found = [mase.Explainer(judge, **FAST)(text, target="all") for text in TEXTS[:2]]
+    made = run(tmp_path / "run", TEXTS[:2], target="all", method="mase")
+    found = [mase.Explainer(judge, **FAST | {"method": "mase"})(text, target="all") for text in TEXTS[:2]]
     responses = [response for one in found for response in one.responses]
     assert made.responses()["response"].to_pylist() == [response.name for response in responses]
     assert made.responses()["split_half"].to_pylist() == [response.split_half for response in responses]

@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 from click.testing import CliRunner
+from tests.hostile import process
 from tests.model_folders import CODE, command, edit, with_code
 
 import mase
@@ -63,18 +64,20 @@ def test_no_code_of_a_folder_runs_by_the_command(where, folder):
 
 def test_standard_input_is_no_answer_in_a_process(folder):
     canary, _ = with_code(folder, "model")
-    found = command("explain", "-m", folder, "--json", given="y\nA good film\n")
-    assert (found.returncode, found.stdout, canary.exists()) == (1, "", False)
-    assert found.stderr.count("\n") == 1
+    found = process.mase("explain", "-m", folder, "--json", scratch=folder.parent, stdin=b"y\nA good film\n")
+    assert (found.code, found.out, canary.exists()) == (1, b"", False)
+    assert found.err.count("\n") == 1
 
 
 def test_code_runs_when_the_user_says_so(folder):
+    """And no bar of another library is drawn where standard error is no terminal."""
     canary, _ = with_code(folder, "model")
     with_code(folder, "tokenizer")
     home = {"HF_HOME": str(folder.parent / "home")}  # where transformers copies the code
-    asked = ["explain", "-m", folder, "--trust-remote-code", "--n-samples", "32", "--json"]
+    asked = ["explain", "-m", folder, "--trust-remote-code", "--n-samples", "32", "--json", "-q"]
     found = command(*asked, given="y\nA good film\n", **home)
     assert found.returncode == 0, found.stderr
+    assert (found.stderr.startswith("2 texts explained"), found.stderr.count("\n")) == (True, 1), found.stderr
     assert [json.loads(line)["document"][0]["text"] for line in found.stdout.splitlines()] == ["y", "A good film"]
     assert canary.read_text() == "ran"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from tests.model_folders import command, edit, with_code
+from tests.model_folders import python, with_code
 from tests.unit.models.tiny import word_tokenizer
 
 import mase
@@ -178,7 +178,7 @@ def test_an_adapter_is_fetched_with_its_weights(tmp_path, monkeypatch):
 
 
 class Hub(BaseHTTPRequestHandler):
-    """The hub's answers for one repository, from a folder."""
+    """The hub's answers for repositories, each from a folder of its name."""
 
     def log_message(self, *given):
         pass
@@ -192,18 +192,20 @@ class Hub(BaseHTTPRequestHandler):
     def answer(self, *, body):
         import hashlib
 
-        files, parts = self.server.folder, self.path.partition("?")[0].split("/")
-        if "/api/" in self.path:
+        place, asked = self.path.partition("?")[0], self.server.asked
+        name = next(name for name in asked if f"someone/{name}" in place)
+        files = self.server.folder / name
+        if "/api/" in place:
             siblings = [{"rfilename": path.name} for path in sorted(files.iterdir())]
             entries = [
                 {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "1"} for path in files.iterdir()
             ]
-            plain = entries if "/tree/" in self.path else {"id": "someone/model", "sha": "1" * 40, "siblings": siblings}
+            plain = entries if "/tree/" in place else {"id": f"someone/{name}", "sha": "1" * 40, "siblings": siblings}
             content, status = json.dumps(plain).encode(), 200
         else:
-            path = files / parts[-1]
+            path = files / place.rpartition("/")[2]
             status, content = (200, path.read_bytes()) if path.is_file() else (404, b"")
-            self.server.asked.append(path.name)
+            asked[name].append(path.name)
         self.send_response(status)
         if status == 404:
             self.send_header("X-Error-Code", "EntryNotFound")
@@ -218,7 +220,7 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(folder):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.folder, server.asked = folder, []
+    server.folder, server.asked = folder.parent, {"with-code": [], "model": []}
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -227,25 +229,35 @@ def hub(folder):
     thread.join()
 
 
+# In one process, which imports transformers once.
+ONE_AFTER_THE_OTHER = """
+import sys
+from mase.cli import main
+for name in ("with-code", "model"):
+    try:
+        main([*sys.argv[1:], "-m", f"someone/{name}"])
+    except SystemExit as end:
+        print(end.code)
+"""
+
+
 def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(folder, hub):
     place = {
         "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(folder.parent / "home"),
         "HF_HUB_OFFLINE": "0",
         "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "127.0.0.1",
     }  # fmt: skip
-    asked = ["explain", TEXT, "-m", "someone/model", "--n-samples", "32", "--json"]
+    asked = ["explain", TEXT, "--n-samples", "32", "--json", "--download"]
     (folder / "pytorch_model.bin").write_bytes(b"a pickle")
-    with_code(folder, "config of a known family")
-    found = command(*asked, "--download", **place)
-    assert (found.returncode, found.stdout) == (1, "")
+    with_code(Path(shutil.copytree(folder, folder.parent / "with-code")), "config of a known family")
+    found = python("-c", ONE_AFTER_THE_OTHER, *asked, **place)
+    refused, answer, code = found.stdout.splitlines()
+    assert (refused, code) == ("1", "0"), found.stderr
     assert "auto_map" in found.stderr
-    edit(folder, auto_map=...)
-    assert not {"model.safetensors", "own.py", "pytorch_model.bin"} & set(hub.asked)
-    shutil.rmtree(folder.parent / "home")
-    found = command(*asked, "--download", **place)
-    assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["document"][0]["text"] == TEXT
-    assert "pytorch_model.bin" not in hub.asked
+    assert not {"model.safetensors", "own.py", "pytorch_model.bin"} & set(hub.asked["with-code"])
+    assert json.loads(answer)["document"][0]["text"] == TEXT
+    assert "model.safetensors" in hub.asked["model"]
+    assert "pytorch_model.bin" not in hub.asked["model"]
 
 
 ANY = [KeyError, TypeError, AttributeError, ImportError, RecursionError, AssertionError, ZeroDivisionError, Warning]
