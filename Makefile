@@ -89,7 +89,8 @@ browser: $(STAMP) browser-tools
 AXE := .browser/node_modules/axe-core
 browser-tools:
 	-command -v chromium-headless-shell > /dev/null || { apt-get -q update && \
-		timeout 600 apt-get -qy install --no-install-recommends chromium chromium-headless-shell; }
+		timeout 600 apt-get -qy install --no-install-recommends chromium chromium-headless-shell; } || \
+		command -v chromium > /dev/null || timeout 600 apt-get -qy install --no-install-recommends chromium
 	-test -d $(AXE) || timeout 120 npm install --silent --no-audit --no-fund --no-save --prefix .browser axe-core@4.14.1
 
 # Run the unit tests with the lowest versions that pyproject.toml names, in a separate environment. Deprecation warnings

@@ -26,10 +26,12 @@ _SHARES, _RANGES = (0.3, 0.6, 0.9), (3.0, 8.0)
 _ROUNDING = 1e-24
 # Squares of rows that do not vary.
 _NONE = 1e-200
+# Products of rows below this share of the largest are rounding.
+_SMALLEST = 1e-12
 # The upper end of an interval of 95 %.
 _LEVEL = 0.975
-# Steps of the EM algorithm: more change the scores by less than their errors.
-_STEPS = 8
+# Steps of the EM algorithm: more change the scores by less than their errors. And those of a rough estimate.
+_STEPS, _ROUGH_STEPS = 8, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +62,31 @@ class EmpiricalBayes:
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its posterior covariance."""
+        return self._fitted(problem, _STEPS)
+
+    def rough(self, problem: Problem) -> Estimate:
+        """Return a cheaper estimate, from one step of EM."""
+        return self._fitted(problem, _ROUGH_STEPS)
+
+    def _fitted(self, problem: Problem, n_steps: int) -> Estimate:
         if problem.unlimited:
             return LeastSquares().fit(problem)
         rows = _Rows.of(problem)
         if rows.total <= _ROUNDING * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0)
-        alike, found = self._estimates(rows)
+        alike, found = self._estimates(rows, n_steps)
         widened = (stdtrit(rows.free, _LEVEL) / ndtri(_LEVEL)) ** 2
         return replace(found, covariance=widened * (alike.covariance + found.covariance) / 2)
 
-    def _estimates(self, rows: "_Rows") -> tuple[Estimate, Estimate]:
-        """Return the estimates for equal scales of the prior and for those that EM finds."""
+    def _estimates(self, rows: "_Rows", n_steps: int) -> tuple[Estimate, Estimate]:
+        """Return the estimates for equal scales of the prior and for those that steps of EM find."""
         scales = np.ones(rows.z.shape[1])
-        factor = max(correlations(len(scales)), key=lambda one: _Posterior.of(rows, one).evidence)
-        posterior = alike = _Posterior.of(rows, factor)
-        for _ in range(_STEPS):
+        compared = (_Posterior.of(rows, factor) for factor in correlations(len(scales)))
+        posterior = alike = max(compared, key=lambda one: one.evidence)
+        for _ in range(n_steps):
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
-            posterior = _Posterior.of(rows, (np.sqrt(scales) * factor.T).T)
+            posterior = _Posterior.of(rows, (np.sqrt(scales) * alike.factor.T).T)
         return alike.estimate(rows), posterior.estimate(rows)
 
 
@@ -166,7 +175,7 @@ class _Posterior:
 
     @classmethod
     def of(cls, rows: _Rows, factor: Floats) -> "_Posterior":
-        u, s, vt = np.linalg.svd(_times(rows.z, factor), full_matrices=False)
+        u, s, vt = _decomposed(_times(rows.z, factor))
         projected = u.T @ rows.y
         rest = rows.rest + max(float(rows.y @ rows.y - projected @ projected), 0.0)
         ratios = np.exp(_LOG_ODDS)[:, None] * rows.free / max(float(s @ s), _NONE)
@@ -200,7 +209,8 @@ class _Posterior:
         """Return the posterior mean of gamma^2 `(p,)`, relative to its prior variance."""
         to_gamma, mean = self._to_gamma, self.weights @ self.means
         prior, determined = (np.square(root).reshape(len(root), -1).sum(axis=1) for root in (self.factor, to_gamma))
-        within = np.square(to_gamma @ self._root(mean)).sum(axis=1) + self.scale * (prior - determined)
+        within = np.square(to_gamma) @ (self.weights @ self.variances) + self.scale * (prior - determined)
+        within += np.square(to_gamma @ self._between(mean).T).sum(axis=1)
         return np.asarray(((to_gamma @ mean) ** 2 + within) / (self.scale * prior))
 
     @property
@@ -210,14 +220,31 @@ class _Posterior:
 
     def _root(self, mean: Floats) -> Floats:
         """Return a factor `(r, r + m)` of the covariance of V'g: within each lambda, and of the means over lambda."""
-        between = np.sqrt(self.weights)[:, None] * (self.means - mean)
-        return np.concatenate([np.diag(np.sqrt(self.weights @ self.variances)), between.T], axis=1)
+        return np.concatenate([np.diag(np.sqrt(self.weights @ self.variances)), self._between(mean).T], axis=1)
+
+    def _between(self, mean: Floats) -> Floats:
+        """Return a factor `(m, r)` of the covariance of the means of V'g over lambda."""
+        return np.sqrt(self.weights)[:, None] * (self.means - mean)
 
     def _undetermined(self, to_gamma: Floats) -> Floats:
         """Return the prior covariance of gamma in the directions in which no row varies."""
         if self.directions.shape[1] == len(self.factor):
             return no_scatter(len(self.factor))
         return np.asarray(self.scale * (scatter(np.atleast_2d(self.factor.T)) - scatter(to_gamma.T)))
+
+
+def _decomposed(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the singular value decomposition of rows `(n, p)`: u `(n, r)`, s `(r,)` and v' `(r, p)`.
+
+    That of few rows is from the products of all pairs, which takes a fraction of the time and leaves out directions in
+    which the rows do not vary.
+    """
+    if 2 * len(rows) > rows.shape[1]:
+        return np.linalg.svd(rows, full_matrices=False)
+    squares, u = np.linalg.eigh(rows @ rows.T)
+    varying = squares > _SMALLEST * squares[-1]
+    u, s = u[:, varying], np.sqrt(squares[varying])
+    return u, s, (u / s).T @ rows
 
 
 def _times(rows: Floats, factor: Floats) -> Floats:

@@ -11,6 +11,7 @@ from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.diagnostics import planned
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
 from mase.regression.factored import Factored, Prior, Whitened
@@ -133,9 +134,8 @@ class GaussianProcess:
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
-        other = self._other(problem)
-        if other is not None:
-            return other.fit(problem)
+        if (other := self._other(problem)) is not None:
+            return planned(other, problem)
         assert problem.laws is not None
         blocks = [DistinctRows.of(problem.rows(each), problem.laws) for each in _drawn(problem.z)[1:]]
         varied = [rows for rows in blocks if not rows.constant]

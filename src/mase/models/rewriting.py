@@ -153,24 +153,20 @@ def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str | None]) ->
     >>> rewritten(text, spans, [None if word in ("-", "as") else word for word in words])
     'open source,  ever'
     """
-    end = 0
+    first = text[: spans[0][0]] if spans else text
     parts: list[str] = []
-    gaps: list[str] = []
-    for span, piece in zip(spans, pieces, strict=True):
-        gaps.append(text[end : span[0]])
-        end = span[1]
+    widest, end = None, 0  # the widest gap since the last word that is left
+    for (start, stop), piece in zip(spans, pieces, strict=True):
+        gap, end = text[end:start], stop
+        if widest is None or (gap != widest and _width(gap) > _width(widest)):
+            widest = gap
         if piece is not None:
-            parts += [_between(gaps, parts[-1], piece) if parts else gaps[0], piece]
-            gaps = []
-    gaps.append(text[end:])
-    return "".join([*parts, gaps[-1] if parts else _widest([gaps[0], gaps[-1]])])
+            apart = (widest or (" " if joins(parts[-1], piece) else "")) if parts else first
+            parts += [apart, piece]
+            widest = None
+    last = text[end:]
+    return "".join([*parts, last]) if parts else max(first, last, key=_width)
 
 
-def _between(gaps: Sequence[str], left: str, right: str) -> str:
-    """Return the gap between two consecutive words, chosen from the gaps of the original text between them."""
-    gap = gaps[0] if len(gaps) == 1 else _widest(gaps)
-    return gap or (" " if joins(left, right) else "")
-
-
-def _widest(gaps: Sequence[str]) -> str:
-    return max(gaps, key=lambda gap: (gap.count("\n"), len(gap)))
+def _width(gap: str) -> tuple[int, int]:
+    return gap.count("\n"), len(gap)

@@ -95,3 +95,25 @@ def test_it_copes_with_what_the_rows_do_not_tell():
 def test_other_degrees_of_freedom_are_refused(dof):
     with pytest.raises(OptionError, match="dof"):
         EmpiricalBayes(dof=dof)
+
+
+def test_coordinates_that_never_vary_change_no_other():
+    """With two of them there are so many coordinates that the rows are solved by way of their products."""
+    rng = np.random.default_rng(4)
+    z, gamma = coins(40, 79, rng), rng.standard_normal(79)
+    z[7] = z[3]
+    y = z @ gamma + rng.standard_normal(40)
+    equal_scales = EmpiricalBayes(dof=1e12)
+    alone = equal_scales.fit(problem(z, y))
+    beside = equal_scales.fit(problem(np.pad(z, ((0, 0), (0, 2))), y))
+    assert beside.gamma[:79] == pytest.approx(alone.gamma, abs=1e-9)
+    assert beside.variances[:79] == pytest.approx(alone.variances, rel=1e-9)
+
+
+def test_a_rough_estimate_is_near_the_whole_one():
+    rng = np.random.default_rng(5)
+    z, gamma = coins(60, 150, rng), rng.standard_t(4, 150)
+    rows = problem(z, z @ gamma)
+    found, rough = EmpiricalBayes().fit(rows), EmpiricalBayes().rough(rows)
+    assert np.corrcoef(found.gamma, rough.gamma)[0, 1] > 0.95
+    assert not np.array_equal(found.gamma, rough.gamma)
