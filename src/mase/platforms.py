@@ -183,9 +183,9 @@ def interrupted_later() -> Iterator[None]:
     received: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _interruptions()}
     handled = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in handled:
-        signal.signal(number, lambda number, _frame: received.append(number))
-    try:
+    try:  # from before the first handler is replaced: another signal may raise while they are
+        for number in handled:
+            signal.signal(number, lambda number, _frame: received.append(number))
         yield
     finally:
         for number, handler in handled.items():

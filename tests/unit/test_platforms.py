@@ -168,6 +168,20 @@ def test_interruptions_wait_for_the_end_of_a_block():
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def test_a_signal_that_comes_before_the_block_leaves_the_handlers(monkeypatch):
+    replace, before = signal.signal, signal.getsignal(signal.SIGINT)
+
+    def interrupted(number, handler):
+        replace(number, handler)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("signal.signal", interrupted)
+    with pytest.raises(KeyboardInterrupt), interrupted_later():
+        pytest.fail("the block has run")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 @pytest.mark.parametrize("block", [lambda: on_termination(lambda: None), interrupted_later])
 def test_another_thread_changes_no_signal(block):
     seen = []

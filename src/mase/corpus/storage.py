@@ -15,8 +15,8 @@ from mase.errors import DataError
 
 __all__ = ["Storage", "storage_of"]
 
-# A URI up to a user name and a password; they end before the first slash.
-_PASSWORD = re.compile(r"([\w+.-]+://)[^/?#:]*:[^/?#]*@")
+# A URI up to a user name and a password. They end before the first slash, unless a secret key was pasted with its own.
+_PASSWORD = re.compile(r"([\w+.-]+://)[^/?#:\[]*:(?!\d*(?:[/?#]|$))(?:[^/?#]*|[^@]*)@")
 
 
 class Storage(Protocol):

@@ -17,6 +17,7 @@ __all__ = ["ExpectedOutput", "without_words"]
 _ROUNDING = 1e-6
 _SUM_ROUNDING = 0.01  # bfloat16 has eight bits
 _FUNCTION = "pass a function such as predict_proba, or return a data frame with a column per class"
+_VALUES = "return an array, or a data frame with a column per value"
 _AWAITED = "pass a function that waits for it, as asyncio.run does"
 
 
@@ -103,11 +104,11 @@ class ExpectedOutput:
             self._refuse(result, f"of dtype {array.dtype} and shape {array.shape}{_first_row(plain, array)}", texts)
         return array
 
-    def _refuse(self, result: Any, what: str, texts: Sequence[object], remedy: str = _FUNCTION) -> NoReturn:
-        columns = "one per value" if self._of_values else "one probability per class"
+    def _refuse(self, result: Any, what: str, texts: Sequence[object], remedy: str | None = None) -> NoReturn:
+        columns, usual = ("one per value", _VALUES) if self._of_values else ("one probability per class", _FUNCTION)
         raise ModelError(
             f"{self.name} returned {_kind(result)} {what}, expected real numbers of shape ({len(texts)}, k), "
-            f"{columns}; {remedy}{without_words(texts)}"
+            f"{columns}; {remedy or usual}{without_words(texts)}"
         )
 
     def _check_shape(self, array: np.ndarray, result: Any, texts: Sequence[object]) -> None:

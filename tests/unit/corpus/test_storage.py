@@ -106,7 +106,14 @@ def test_the_last_file_is_not_there_while_others_are_replaced(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    "place", ["s3://KEY:s3cr3t@bucket/run", "memory://:s3cr3t@a/run", "sftp://me:s3cr3t@[::1]/run"]
+    "place",
+    [
+        "s3://KEY:s3cr3t@bucket/run",
+        "s3://KEY:a/s3cr3t@bucket/run",
+        "s3://KEY:12+?/s3cr3t@bucket/a@b",
+        "memory://:s3cr3t@a/run",
+        "sftp://me:s3cr3t@[::1]/run",
+    ],
 )
 def test_a_password_in_a_uri_is_refused_and_not_repeated(place):
     with pytest.raises(DataError, match=r"://\.\.\.@.* has a password, expected none") as refused:
@@ -114,7 +121,9 @@ def test_a_password_in_a_uri_is_refused_and_not_repeated(place):
     assert "s3cr3t" not in str(refused.value)
 
 
-@pytest.mark.parametrize("place", ["memory://host:80/a@b", "memory://me@host/a", "memory://runs/a:b@c"])
+@pytest.mark.parametrize(
+    "place", ["memory://host:80/a@b", "memory://[::1]/a@b", "memory://me@host/a", "memory://runs/a:b@c"]
+)
 def test_a_uri_with_a_port_or_a_name_has_no_password(place):
     assert storage_of(place).place == place
 

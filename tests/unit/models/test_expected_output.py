@@ -262,3 +262,10 @@ def test_one_name_is_of_one_column(outputs):
         model.predict(["one"])
     one = Callable(lambda texts: [[0.9]] * len(texts), labels=["toxic"], outputs=outputs)
     assert (one.labels, one.predict(["one"]).shape) == (("not toxic", "toxic"), (1, 2))
+
+
+@pytest.mark.parametrize("answer", [[{"stars": 4.0}], [{"reply": "good"}], ["good"]])
+def test_who_returns_values_is_not_told_of_classes(answer):
+    with pytest.raises(ModelError, match="one per value") as raised:
+        Callable(lambda texts: answer * len(texts), outputs="values").predict(TEXTS)
+    assert not re.search("per class|proba", str(raised.value))

@@ -10,6 +10,7 @@ import numpy as np
 from mase.errors import CapabilityError, MaseError, MaseWarning, ModelError, OptionError
 from mase.models.callable import Callable
 from mase.models.description import Description, Guess
+from mase.models.expected_output import without_words
 from mase.models.frames import OfFrames, columns_of
 from mase.models.protocol import Model
 from mase.scalars import is_real
@@ -220,6 +221,8 @@ class _OfFeatures:
         except (MaseError, MemoryError):
             raise
         except Exception as error:
+            if without_words(texts):  # perhaps it reads texts, but none without words: `Callable` says what to do
+                raise
             kind, reason = type(self.__self__).__name__, " ".join(str(error).split())
             raise ModelError(
                 f"{kind} was fitted on a matrix of {self.n_features} features, expected an estimator that reads texts "

@@ -1,15 +1,19 @@
 """The body of an answer, which is decompressed as it arrives and up to a limit."""
 
 import zlib
+from typing import Any
 
 __all__ = ["CODINGS", "Body", "BodyError"]
 
 # What a server may compress an answer with. Brotli and zstd pack so much into a few bytes that only their size after
 # decompression would bound the memory, and a body that is packed twice does so, too.
 CODINGS = "gzip, deflate"
-_PLAIN = ("", "identity")
 _PACKED = ("gzip", "x-gzip", "deflate")
-_EITHER_HEADER = 47  # as zlib.decompressobj names gzip or zlib, with the largest window
+_NOT_READ = ("br", "zstd", "compress", "x-compress", "dcb", "dcz")
+# As zlib.decompressobj names gzip or zlib, and deflate as some servers send it, each with the largest window.
+_EITHER_HEADER, _NO_HEADER = 47, -15
+# The lower half of the first byte of zlib and of gzip. Without a header, deflate does not begin so.
+_FIRST = (8, 15)
 
 
 class BodyError(ValueError):
@@ -22,7 +26,8 @@ class Body:
     Parameters
     ----------
     coding
-        The header `Content-Encoding` of the answer; empty if it has none.
+        The header `Content-Encoding` of the answer; empty if it has none. What is no coding, such as the "utf-8" of
+        some servers, is passed over.
     most
         Largest number of bytes after decompression.
 
@@ -47,11 +52,12 @@ class Body:
     def __init__(self, coding: str, most: int) -> None:
         self.content = bytearray()
         self._most = most
-        self._unpacking = None
-        if coding.strip().lower() in _PACKED:
-            self._unpacking = zlib.decompressobj(_EITHER_HEADER)
-        elif coding.strip().lower() not in _PLAIN:
+        names = [name.strip().lower() for name in coding.split(",")]
+        known = [name for name in names if name in (*_PACKED, *_NOT_READ)]
+        if len(known) > 1 or (known and known[0] in _NOT_READ):
             raise BodyError(f"the Content-Encoding {coding!r:.60}, expected one of {CODINGS}, or none")
+        self._coding = known[0] if known else None
+        self._unpacking: Any = None
 
     def add(self, part: bytes) -> None:
         """Add the next bytes that arrived. They are never unpacked beyond the limit.
@@ -63,7 +69,7 @@ class Body:
         """
         room = self._most - len(self.content)
         try:
-            plain = part if self._unpacking is None else self._unpacking.decompress(part, room + 1)
+            plain = part if self._coding is None else self._unpacked(part, room + 1)
         except zlib.error as error:
             raise BodyError(
                 f"bytes that cannot be unpacked ({error}), expected those of its Content-Encoding"
@@ -74,3 +80,10 @@ class Body:
                 "larger max_response_bytes"
             )
         self.content += plain
+
+    def _unpacked(self, part: bytes, most: int) -> bytes:
+        """Return at most so many bytes of what was packed. What follows its end is dropped, or zlib would keep it."""
+        if self._unpacking is None:
+            is_bare = self._coding == "deflate" and part[:1] and part[0] & 15 not in _FIRST
+            self._unpacking = zlib.decompressobj(_NO_HEADER if is_bare else _EITHER_HEADER)
+        return b"" if self._unpacking.eof else self._unpacking.decompress(part, most)

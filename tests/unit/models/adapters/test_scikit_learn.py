@@ -284,3 +284,16 @@ def test_an_estimator_of_features_says_that_it_needs_its_vectorizer():
             mase.Explainer(pickle.loads(pickle.dumps(adapt(fitted))))("a good film")
         with pytest.raises(OptionError, match="make_pipeline"):
             mase.Explainer(fitted, vectorizer)
+
+
+def test_an_estimator_of_texts_that_counts_features_is_not_told_to_read_texts():
+    class Embedded:
+        n_features_in_, classes_ = 8, ("bad", "good")
+
+        def predict_proba(self, texts):
+            if not all(text.strip() for text in texts):
+                raise ValueError("empty text")
+            return [[0.25, 0.75] if "good" in text else [0.75, 0.25] for text in texts]
+
+    with pytest.raises(ModelError, match=r"empty text.*mask_token"):
+        mase.Explainer(adapt(Embedded()), n_samples=20)("good film")
