@@ -8,6 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import MOST_CORRELATED, Covariance
+from mase.regression.decomposition import decomposed
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
@@ -60,7 +61,7 @@ def _projected(problem: Problem, start: Floats, rows: Floats) -> Estimate:
 
 def _null_space(rows: Floats) -> Floats:
     """Return an orthonormal basis `(p, p - m)` of the null space of the exact rows `(m, p)`."""
-    _, s, vt = np.linalg.svd(rows)
+    _, s, vt = decomposed(rows, whole=True)
     return np.asarray(vt[int((s > 1e-10 * s.max()).sum()) :].T)
 
 

@@ -11,6 +11,7 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import MOST_CORRELATED, no_scatter, scatter
+from mase.regression.decomposition import decomposed
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
@@ -30,8 +31,8 @@ _NONE = 1e-200
 _SMALLEST = 1e-12
 # The upper end of an interval of 95 %.
 _LEVEL = 0.975
-# Steps of the EM algorithm: more change the scores by less than their errors. And those of a rough estimate.
-_STEPS, _ROUGH_STEPS = 8, 1
+# Steps of the EM algorithm: more change the scores by less than their errors. And those of a cheap estimate.
+_STEPS, _FEWEST_STEPS = 8, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class EmpiricalBayes:
         """Return gamma `(p,)` with its posterior covariance."""
         return self._fitted(problem, _STEPS)
 
-    def rough(self, problem: Problem) -> Estimate:
+    def one_step(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from one step of EM."""
-        return self._fitted(problem, _ROUGH_STEPS)
+        return self._fitted(problem, _FEWEST_STEPS)
 
     def _fitted(self, problem: Problem, n_steps: int) -> Estimate:
         if problem.unlimited:
@@ -240,7 +241,7 @@ def _decomposed(rows: Floats) -> tuple[Floats, Floats, Floats]:
     which the rows do not vary.
     """
     if 2 * len(rows) > rows.shape[1]:
-        return np.linalg.svd(rows, full_matrices=False)
+        return decomposed(rows)
     squares, u = np.linalg.eigh(rows @ rows.T)
     varying = squares > _SMALLEST * squares[-1]
     u, s = u[:, varying], np.sqrt(squares[varying])

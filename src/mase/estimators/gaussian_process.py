@@ -11,7 +11,6 @@ from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.anova import Coefficients
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
-from mase.regression.diagnostics import planned
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
 from mase.regression.factored import Factored, Prior, Whitened
@@ -135,7 +134,7 @@ class GaussianProcess:
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, from equal scales and one step of EM, without correlations."""
         if (other := self._other(problem)) is not None:
-            return planned(other, problem)
+            return other.one_step(problem) if isinstance(other, EmpiricalBayes) else other.fit(problem)
         assert problem.laws is not None
         blocks = [DistinctRows.of(problem.rows(each), problem.laws) for each in _drawn(problem.z)[1:]]
         varied = [rows for rows in blocks if not rows.constant]

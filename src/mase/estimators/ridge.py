@@ -8,6 +8,7 @@ import numpy as np
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, scatter
+from mase.regression.decomposition import decomposed
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
@@ -67,7 +68,7 @@ class Ridge:
 
         The shapes are u `(n, r)`, s `(r,)`, v' `(r, p)` and `(r,)`.
         """
-        u, s, vt = np.linalg.svd(z / problem.covariance.deviations, full_matrices=False)
+        u, s, vt = decomposed(z / problem.covariance.deviations)
         keep = s > s.max(initial=0.0) * 1e-12
         u, s, vt = u[:, keep], s[keep], vt[keep]
         return u, s, vt, s / (s**2 + problem.n * self._chosen(problem, u, s, y))

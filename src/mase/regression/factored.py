@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from mase.arrays import Floats
 from mase.regression.anova import InteractionKernel
+from mase.regression.decomposition import decomposed
 from mase.regression.distinct_rows import DistinctRows
 
 __all__ = ["LINEAR", "REST", "Factored", "Prior", "Whitened", "averaged"]
@@ -215,7 +216,7 @@ def _diagonal(columns: Floats) -> tuple[Floats, Floats, Floats]:
     if squares[0] > _PRECISE * squares[-1]:
         values = np.sqrt(squares)
         return squares, columns @ (vectors / values), values[:, None] * vectors.T
-    basis, values, vectors = np.linalg.svd(columns, full_matrices=False)
+    basis, values, vectors = decomposed(columns)
     return values**2, basis, values[:, None] * vectors
 
 
