@@ -69,6 +69,9 @@ _NEVER, _LARGEST = 2**31 - 1, 32 << 20
 # The descriptors of standard input, output and errors.
 _STANDARD = (0, 1, 2)
 
+# The signals that end a command like Ctrl-C; there is no SIGHUP on Windows.
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
+
 # Beginnings of the names of vector instructions in /proc/cpuinfo, of x86 and of ARM.
 _VECTOR = ("amx", "avx", "bf16", "f16c", "fma", "asimd", "i8mm", "sve")
 
@@ -153,12 +156,11 @@ def on_termination(act: Callable[[], None]) -> Iterator[None]:
     if current_thread() is not main_thread():
         yield
         return
-    hangup = getattr(signal, "SIGHUP", None)
-    numbers = [number for number in (signal.SIGTERM, hangup) if number and signal.getsignal(number) is signal.SIG_DFL]
+    numbers = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
     terminals = [os.fstat(descriptor) for descriptor in _STANDARD if os.isatty(descriptor)]
 
     def handle(number: int, _frame: object) -> None:
-        if number == hangup:
+        if number != signal.SIGTERM:
             _drop_what_is_written(terminals)
         act()
 
@@ -181,7 +183,7 @@ def interrupted_later() -> Iterator[None]:
         yield
         return
     received: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in _interruptions()}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDINGS)}
     handled = {number: handler for number, handler in handlers.items() if callable(handler)}
     try:  # from before the first handler is replaced: another signal may raise while they are
         for number in handled:
@@ -192,11 +194,6 @@ def interrupted_later() -> Iterator[None]:
             signal.signal(number, handler)
         for number in dict.fromkeys(received):
             signal.raise_signal(number)
-
-
-def _interruptions() -> Iterable[int]:
-    hangup = getattr(signal, "SIGHUP", None)
-    return (signal.SIGINT, signal.SIGTERM) if hangup is None else (signal.SIGINT, signal.SIGTERM, hangup)
 
 
 def _drop_what_is_written(terminals: Sequence[os.stat_result]) -> None:

@@ -186,9 +186,12 @@ class Client:
             body = Body(response.headers.get("Content-Encoding", ""), most)
             async for part in response.aiter_raw():
                 body.add(part)
+            content = bytes(body.content)
         except BodyError as error:
-            raise ServiceError(f"{self._place(request)} answered with {self._scrubbed(str(error))}") from None
-        return _Answer(response.status_code, response.reason_phrase, response.headers, bytes(body.content))
+            if response.is_success:
+                raise ServiceError(f"{self._place(request)} answered with {self._scrubbed(str(error))}") from None
+            content = b""  # the status says what is wrong
+        return _Answer(response.status_code, response.reason_phrase, response.headers, content)
 
     def _check_redirect(self, request: httpx.Request, new: httpx.Request, status: int) -> None:
         """Refuse a redirect that would show texts or credentials to another host, or send something else."""

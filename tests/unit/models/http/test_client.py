@@ -95,6 +95,8 @@ def test_retry_after_holds_for_all_requests(server):
         (lambda handler: handler.answer(200, gzip.compress(b" " * 99_999), {"Content-Encoding": "gzip"}), "more th", 1),
         (lambda handler: handler.answer(200, b"[]", {"Content-Encoding": "gzip"}), "cannot be unpacked", 1),
         (lambda handler: handler.answer(200, b"[]", {"Content-Encoding": "gzip, gzip"}), "'gzip, gzip'", 1),
+        (lambda handler: handler.answer(403, b"no", {"Content-Encoding": "br"}), "answered 403 .*; pass token_env", 1),
+        (lambda handler: handler.answer(503, b"later", {"Content-Encoding": "br"}), "answered 503", 2),
     ],
 )
 def test_a_server_that_fails_for_ever(server, fault, message, n_requests):
