@@ -88,8 +88,7 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     if not _has(estimator, "decision_function"):
         raise CapabilityError(
             f"{kind} has no predict_proba and no decision_function, expected a classifier with one of them, or a "
-            "regressor; put it into sklearn.calibration.CalibratedClassifierCV, or pass mase.models.Callable with a "
-            "function from texts to probabilities"
+            f"regressor; {_remedy(estimator)}"
         )
     if getattr(_last(estimator), "decision_function_shape", None) == "ovo":
         raise CapabilityError(
@@ -101,6 +100,21 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     if len(labels) == 2 and not multilabel:
         function = _ScoresOfBoth(function)
     return _box(estimator)(function, labels, outputs="scores", name=name or kind)
+
+
+def _remedy(estimator: Any) -> str:
+    """Return what to do with an estimator that has neither probabilities nor scores."""
+    if _is(estimator, "clusterer"):
+        return (
+            "it is a clusterer: pass mase.models.Callable with a function that returns a score for each cluster, such "
+            "as -estimator.transform(texts) of KMeans, and outputs='scores'"
+        )
+    if getattr(_last(estimator), "voting", None) == "hard":
+        return "set voting='soft', which returns probabilities"
+    return (
+        "put it into sklearn.calibration.CalibratedClassifierCV, or pass mase.models.Callable with a function from "
+        "texts to probabilities"
+    )
 
 
 class _OfThreshold(Callable):

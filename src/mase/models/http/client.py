@@ -88,6 +88,11 @@ class Client:
             self._open()
         return self._background.run(exchange())
 
+    @property
+    def reached(self) -> bool:
+        """Whether the server answered anything so far."""
+        return self._reached
+
     def get(self, path: str) -> Any:
         """Return the JSON at a path; None if the server has no such path.
 

@@ -81,8 +81,8 @@ class Endpoint:
         bodies = [self.exchange.body(batch) for batch in batches]
         try:
             answers = self.client.post(self.path, bodies, dict(self.params))
-        except ServiceError as error:  # perhaps because of a text without words
-            raise ServiceError(f"{error}{without_words(contents)}") from error
+        except ServiceError as error:  # perhaps because of a text without words, if there is such a server
+            raise ServiceError(f"{error}{without_words(contents) if self.client.reached else ''}") from error
         rows: list[Any] = []
         for batch, answer in zip(batches, answers, strict=True):
             answered = self.exchange.rows(answer, len(batch))

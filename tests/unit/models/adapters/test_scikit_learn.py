@@ -41,7 +41,8 @@ def test_a_pipeline_is_a_model_with_its_classes():
 
 
 def test_estimators_that_cannot_be_explained_say_what_to_do():
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.cluster import KMeans
+    from sklearn.ensemble import RandomForestClassifier, VotingClassifier
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.multioutput import MultiOutputClassifier
@@ -53,6 +54,10 @@ def test_estimators_that_cannot_be_explained_say_what_to_do():
         mase.Explainer(separate)
     with pytest.raises(CapabilityError, match="pairs of classes"):
         adapt(pipeline(SVC(decision_function_shape="ovo")))
+    with pytest.raises(CapabilityError, match="score for each cluster"):
+        adapt(pipeline(KMeans(2)))
+    with pytest.raises(CapabilityError, match="voting='soft'"):
+        adapt(pipeline(VotingClassifier([("a", LogisticRegression()), ("b", LinearSVC())])))
     with pytest.raises(OptionError, match="fitted"):
         adapt(make_pipeline(CountVectorizer(), LinearSVC()))
     with pytest.raises(OptionError, match="fitted"):

@@ -119,6 +119,14 @@ def test_a_service_that_cannot_read_a_text_without_words_is_told_of_mask_tokens(
             Explainer(JSONService(url + path, LABELS, mask_token="..."))("a superb film")
 
 
+def test_a_server_that_cannot_be_reached_has_no_need_of_mask_tokens():
+    with served({"POST /classify": probabilities}) as (url, _):
+        pass
+    with pytest.raises(ServiceError) as caught:
+        JSONService(url + "/classify", LABELS).predict(["a superb film", " "])
+    assert "mask_token" not in str(caught.value)
+
+
 def test_a_slash_at_the_end_is_kept():
     with served({"POST /classify/": probabilities, "POST /classify": probabilities}) as (url, double):
         for path in ("/classify/", "/classify"):
