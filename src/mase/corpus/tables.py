@@ -246,7 +246,7 @@ class ArrowTable:
             absent = {} if set(columns) <= set(names) else dict.fromkeys(names)
             for batch in batches:
                 yield from (absent | row for row in batch.to_pylist())
-        except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
+        except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError) as error:
             raise DataError(
                 f"the table cannot be read: {error!s:.300}; convert the column to one type, as in table['text'] = "
                 "table['text'].astype(str)"
@@ -261,8 +261,9 @@ def _selected(value: Any, columns: Sequence[str]) -> tuple[Sequence[str], Iterab
         picked = value.select_columns(_picked(columns, value.column_names))
         return value.column_names, picked.with_format("arrow").iter(_AT_A_TIME)
     if pandas is not None and isinstance(value, pandas.DataFrame):
-        names = [name for name in value.columns if isinstance(name, str)]
-        table = pa.Table.from_pandas(value[_picked(columns, names)], preserve_index=False)
+        names = [str(name) for name in value.columns]  # as Arrow has them, and a table without a heading 0, 1, ...
+        places = [place for place, name in enumerate(names) if name in columns] or slice(None)
+        table = pa.Table.from_pandas(value.iloc[:, places], preserve_index=False)
     else:
         whole = pa.table(value)
         names, table = whole.column_names, whole.select(_picked(columns, whole.column_names))
