@@ -8,7 +8,7 @@ import pytest
 
 import mase
 from mase.corpus.local_storage import LocalStorage
-from mase.corpus.storage import storage_of
+from mase.corpus.storage import beside, storage_of
 from mase.errors import DataError
 
 
@@ -26,6 +26,20 @@ def test_paths_and_uris_of_files(place, path):
     storage = storage_of(place)
     assert isinstance(storage, LocalStorage)
     assert storage.root == Path(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("runs/a", "runs/a-2"),
+        ("runs/a/", "runs/a-2"),
+        ("what?/a", "what?/a-2"),
+        ("s3://bucket/a/", "s3://bucket/a-2"),
+        ("s3://bucket/a/?region=x&scheme=http", "s3://bucket/a-2?region=x&scheme=http"),
+    ],
+)
+def test_the_folder_beside_another_has_its_options(place, expected):
+    assert beside(place, 2) == expected
 
 
 def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
