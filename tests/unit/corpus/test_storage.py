@@ -1,5 +1,6 @@
 """Tests of `mase.corpus.storage`: which folder a path or a URI is, and how several files are written together."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -93,6 +94,18 @@ def test_several_files_are_replaced(tmp_path, monkeypatch, place):
     for content in (b"old", b"new"):
         storage.write_all({"units/a": content, "texts/a": content})
         assert [storage.read(name) for name in ("units/a", "texts/a")] == [content] * 2
+
+
+@pytest.mark.parametrize("refusal", [PermissionError(errno.EPERM, "no"), OSError(errno.ENOTSUP, "no")])
+def test_folders_without_hard_links(tmp_path, monkeypatch, refusal):
+    def refuse(source, target):
+        raise refusal
+
+    monkeypatch.setattr(os, "link", refuse)
+    storage = storage_of(tmp_path / "run")
+    assert storage.create("run.json", b"first")
+    assert not storage.create("run.json", b"second")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == {"run.json": b"first"}
 
 
 def test_no_file_is_replaced_unless_all_can_be_written(tmp_path):
