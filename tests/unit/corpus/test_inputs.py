@@ -107,6 +107,19 @@ def test_columns_of_pandas_without_names():
         open_source(pd.DataFrame([["a good film"]], columns=pd.MultiIndex.from_tuples([("raw", "text")])))
 
 
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), "text"),
+        (pd.DataFrame([["a", "b"]], columns=["0", 0]), "0"),
+        (pa.table([["a"], ["b"]], names=["text", "text"]), "text"),
+    ],
+)
+def test_a_column_that_is_there_twice_is_an_error(table, name):
+    with pytest.raises(DataError, match=f"the table has the column '{name}' twice"):
+        open_source(table, text_column=name)
+
+
 def test_a_date_of_arrow_beyond_those_of_python_is_an_error():
     table = pa.table({"text": ["a good film"], "until": pa.array([10**7], pa.int32()).cast(pa.date32())})
     with pytest.raises(DataError, match="the table cannot be read"):
