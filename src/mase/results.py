@@ -9,11 +9,12 @@ from mase.arrays import Ints
 from mase.attribution import Fit, Interaction, Note, Response, Token, Unit
 from mase.attribution.response import error_of
 from mase.coordinates import members
+from mase.document import Document
 from mase.regression.estimate import Estimate
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["fit_of", "notes_of", "response_of", "special_notes", "tokens_of", "units_of"]
+__all__ = ["category_notes", "fit_of", "notes_of", "response_of", "special_notes", "tokens_of", "units_of"]
 
 _LED = "the best {}s of the others may be found less well than if each had been explained alone"
 
@@ -90,6 +91,18 @@ def special_notes(*read: Tokens) -> tuple[Note, ...]:
         "meant, take them out of the text"
     )
     return (Note("special-tokens", message),)
+
+
+def category_notes(document: Document) -> tuple[Note, ...]:
+    """Return a note if categories are empty: a unit has a span of at least one character, so they are none."""
+    empty = [repr(field.name) for field in document.fields if field.value == "" and not field.fixed]
+    if not empty:
+        return ()
+    message = (
+        f"the category {', '.join(empty)} is empty, so it was never masked and has no score; give a category that is "
+        "missing a name, such as 'none'"
+    )
+    return (Note("empty-category", message),)
 
 
 def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:

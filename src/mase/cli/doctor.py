@@ -78,7 +78,7 @@ def doctor(
         configure(threads)
         found = check(loaded, text=example, fixed=fixed, background=background)
     if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        click.echo(json.dumps(found.to_dict()))
     else:
         open_console().print(*_parts(found), width=_WIDTH)
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from io import TextIOWrapper
 
 import click
 from rich.console import Console
@@ -146,9 +145,7 @@ def _attempt(line: Line, explain: Explain, *, first: bool) -> Attribution | Fail
 
 
 def open_console() -> "_Console":
-    """Return the console for standard output, which escapes characters that it cannot encode."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    """Return the console for standard output."""
     return _Console(file=sys.stdout, highlight=False)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TextIO
 import click
 from click.exceptions import Exit
 
-from mase.cli.streams import messages_dropped_if_refused
+from mase.cli.streams import escape_unencodable, messages_dropped_if_refused
 from mase.errors import MaseError, MaseWarning, PluginError
 from mase.platforms import on_termination
 from mase.registry import Registry
@@ -96,7 +96,8 @@ class LazyGroup(click.Group):
         )
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """Run the command. No message that cannot be written ends it."""
+        """Run the command. Neither a message that cannot be written ends it, nor a character of its results."""
+        escape_unencodable(sys.stdout)
         with messages_dropped_if_refused():
             return super().main(*args, **settings)
 

@@ -79,7 +79,10 @@ text_column = click.option("--text-column", metavar="NAME", help="Column of the 
 
 def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
     """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
-    return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+    try:
+        return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise click.BadParameter(f"{value!r:.100} is no list of names, expected A,B,... in one line") from error
 
 
 def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["aside", "messages_dropped_if_refused"]
+__all__ = ["aside", "escape_unencodable", "messages_dropped_if_refused"]
 
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 
@@ -35,6 +35,12 @@ def aside() -> Iterator[None]:
         stack.callback(_replace, given, output)
         _replace(TextIOWrapper(BytesIO(), encoding="utf-8"), sys.stderr)
         yield
+
+
+def escape_unencodable(stream: TextIO | None) -> None:
+    """Let a stream escape the characters that its encoding lacks, such as most of a code page of Windows."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

@@ -66,8 +66,8 @@ def summary(
         check_free(folder, ROWS, form)
     found = summarise(run, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
     show(found, open_console(), examples=examples)
+    if html_folder is not None:  # first, because its folder must be empty, and the tables may go into it
+        tell(f"wrote {click.format_filename(found.to_html(html_folder))}")
     for form, folder in folders:
         write_tables(folder, found.tables, form)
         tell(f"wrote the tables to {click.format_filename(folder)}")
-    if html_folder is not None:
-        tell(f"wrote {click.format_filename(found.to_html(html_folder))}")

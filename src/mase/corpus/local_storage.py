@@ -77,7 +77,11 @@ class LocalStorage:
                     flush_folder(path.parent)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Link a draft to the name, which fails if the name is taken."""
+        """Link a draft to the name, which fails if the name is taken.
+
+        Where there are no hard links, the draft is renamed if the name is free. Two writers at the same moment may then
+        both succeed, as in an object store.
+        """
         with self._writing(name) as path:
             self.root.mkdir(parents=True, exist_ok=True)
             draft = self._draft(path, content)
@@ -85,6 +89,8 @@ class LocalStorage:
                 os.link(draft, path)
             except FileExistsError:
                 return False
+            except OSError:  # such as on exFAT, in folders of a virtual machine and on some network file systems
+                return _renamed(draft, path)
             finally:
                 draft.unlink(missing_ok=True)
             flush_folder(path.parent)
@@ -138,3 +144,13 @@ class LocalStorage:
             yield path
         except (OSError, ValueError) as error:
             raise cannot_write(path, error) from error
+
+
+def _renamed(draft: Path, path: Path) -> bool:
+    """Rename a draft if its new name is free, and return whether that was so and no other file took its place."""
+    if path.exists():
+        return False
+    content = draft.read_bytes()
+    draft.replace(path)
+    flush_folder(path.parent)
+    return path.read_bytes() == content

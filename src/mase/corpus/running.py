@@ -19,7 +19,7 @@ from mase.corpus.opened import Run, open_run
 from mase.corpus.opening import of_documents, opening
 from mase.corpus.plan import Plan, Shard, automatic_part_size
 from mase.corpus.source import Source
-from mase.corpus.storage import storage_of
+from mase.corpus.storage import beside, storage_of
 from mase.corpus.worker import Recipe
 from mase.corpus.writer import Writer, manifest_of
 from mase.errors import MaseWarning, NotPicklableError
@@ -262,7 +262,7 @@ def _folder(output: str | os.PathLike[str], *, fresh: bool) -> Folder:
     folder, number = Folder(storage_of(output)), 1
     while fresh and folder.manifest() is not None:
         number += 1
-        folder = Folder(storage_of(f"{os.fspath(output).rstrip('/')}-{number}"))
+        folder = Folder(storage_of(beside(os.fspath(output), number)))
     return folder
 
 

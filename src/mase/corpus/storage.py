@@ -13,7 +13,7 @@ from mase.corpus.local_storage import LocalStorage
 from mase.corpus.remote_storage import RemoteStorage
 from mase.errors import DataError
 
-__all__ = ["Storage", "storage_of"]
+__all__ = ["Storage", "beside", "storage_of"]
 
 # A URI up to a user name and a password. They end before the first slash, unless a secret key was pasted with its own.
 _PASSWORD = re.compile(r"([\w+.-]+://)[^/?#:\[]*:(?!\d*(?:[/?#]|$))(?:[^/?#]*|[^@]*)@")
@@ -96,6 +96,18 @@ def storage_of(place: str | os.PathLike[str]) -> Storage:
     if name.startswith("file://"):
         return LocalStorage(_path_of(name))
     return RemoteStorage.of(name) if "://" in name else LocalStorage(Path(name))
+
+
+def beside(place: str, number: int) -> str:
+    """Return the path or URI of the folder beside another one whose name ends in a number.
+
+    Examples
+    --------
+    >>> beside("runs/reviews/", 2), beside("s3://bucket/run?region=eu-west-1", 3)
+    ('runs/reviews-2', 's3://bucket/run-3?region=eu-west-1')
+    """
+    folder, mark, options = place.partition("?") if "://" in place else (place, "", "")
+    return f"{folder.rstrip('/')}-{number}{mark}{options}"
 
 
 def _path_of(uri: str) -> Path:

@@ -246,7 +246,7 @@ class ArrowTable:
             absent = {} if set(columns) <= set(names) else dict.fromkeys(names)
             for batch in batches:
                 yield from (absent | row for row in batch.to_pylist())
-        except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
+        except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError) as error:
             raise DataError(
                 f"the table cannot be read: {error!s:.300}; convert the column to one type, as in table['text'] = "
                 "table['text'].astype(str)"
@@ -261,12 +261,22 @@ def _selected(value: Any, columns: Sequence[str]) -> tuple[Sequence[str], Iterab
         picked = value.select_columns(_picked(columns, value.column_names))
         return value.column_names, picked.with_format("arrow").iter(_AT_A_TIME)
     if pandas is not None and isinstance(value, pandas.DataFrame):
-        names = [name for name in value.columns if isinstance(name, str)]
-        table = pa.Table.from_pandas(value[_picked(columns, names)], preserve_index=False)
+        names = [str(name) for name in value.columns]  # as Arrow has them, and a table without a heading 0, 1, ...
+        _check_once(columns, names)
+        places = [place for place, name in enumerate(names) if name in columns] or slice(None)
+        table = pa.Table.from_pandas(value.iloc[:, places], preserve_index=False)
     else:
         whole = pa.table(value)
-        names, table = whole.column_names, whole.select(_picked(columns, whole.column_names))
+        names = whole.column_names
+        _check_once(columns, names)
+        table = whole.select(_picked(columns, names))
     return names, table.to_batches(max_chunksize=_AT_A_TIME)
+
+
+def _check_once(columns: Sequence[str], names: Sequence[str]) -> None:
+    repeated = next((name for name in columns if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(f"the table has the column {repeated!r} twice, expected unique names; rename or drop one")
 
 
 def _picked(columns: Sequence[str], names: Sequence[str]) -> list[str]:

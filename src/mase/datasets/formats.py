@@ -168,3 +168,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
                 )
     except pa.ArrowException as error:
         raise DataError(f"{os.fspath(path)!r} is not a Parquet table: {error}") from error
+    except OverflowError as error:  # Python has the years 1 to 9999 only
+        raise DataError(
+            f"{os.fspath(path)!r} has a date or a time that cannot be read ({error}); write that column as text"
+        ) from error

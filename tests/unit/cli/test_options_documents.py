@@ -132,6 +132,12 @@ def test_names_with_commas_are_quoted():
     assert comma_separated(None, None, None) is None
 
 
+def test_names_on_several_lines_are_refused(command):
+    found = command("explain", "-i", "a.csv", "--fields", "age,\n  sex", *MODEL)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "--fields" in found.stderr
+
+
 def test_a_field_that_is_given_twice_is_an_error(tmp_path):
     (tmp_path / "model.py").write_text("def predict(records):\n    return [[0.3, 0.7]] * len(records)\n")
     model = f"{tmp_path / 'model.py'}:predict"

@@ -178,3 +178,25 @@ def test_an_evaluation_whose_output_was_the_terminal_that_is_closed(tmp_path):
         errors = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 143, errors
     assert json.loads(output.read_text())["rows"]
+
+
+def test_characters_that_standard_output_cannot_encode_are_escaped(tmp_path):
+    """As where the results of a command go to a file on Windows."""
+    (tmp_path / "model.py").write_text(
+        "import mase\n"
+        "def predict(texts):\n    return [[0.5, 0.5]] * len(texts)\n"
+        "model = mase.models.Callable(predict, labels=['плохо', 'café 😀'])\n",
+        encoding="utf-8",
+    )
+    name = f"{tmp_path / 'model.py'}:model"
+    settings = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+
+    def mase(*arguments):
+        whole = [sys.executable, "-m", "mase", *arguments]
+        found = subprocess.run(whole, capture_output=True, check=True, env=settings, cwd=tmp_path)
+        return found.stdout.decode("latin-1")
+
+    assert "плохо" in json.loads(mase("doctor", "-m", name, "--json").encode())["labels"]
+    (tmp_path / "texts.txt").write_text("a good film\n", encoding="utf-8")
+    mase("run", "texts.txt", "-m", name, "-o", "größe-длина", "--engine", "here", "--n-samples", "16", "-q")
+    assert ascii("длина")[1:-1] in mase("compare", "größe-длина", "größe-длина")

@@ -50,6 +50,15 @@ def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
     assert (tmp_path / "csv" / "words.csv").is_file()
 
 
+@pytest.mark.parametrize("tables", ["report", "report/tables"])
+def test_tables_may_go_into_the_folder_of_a_new_report(run, tmp_path, tables):
+    options = ["--html", str(tmp_path / "report"), "--csv", str(tmp_path / tables)]
+    result = CliRunner().invoke(main, ["summary", run, *options])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "report" / "index.html").is_file()
+    assert (tmp_path / tables / "words.csv").is_file()
+
+
 def test_a_run_that_is_not_finished_is_said_to_be_so(run, tmp_path):
     assert "not finished" not in CliRunner().invoke(main, ["summary", run]).stdout
     folder = write_run(tmp_path / "run", made_up_texts(40), classifier(WEIGHTS), n_samples=16)

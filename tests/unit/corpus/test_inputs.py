@@ -97,6 +97,35 @@ def test_a_missing_value_of_pandas_is_null():
     assert len(open_source(pd.DataFrame({"text": TEXTS, "other": [1, "x", None]}))) == 3  # is not read
 
 
+def test_columns_of_pandas_without_names():
+    table = pd.DataFrame([["a good film", "pos"], ["a dull film", "neg"]])
+    source = open_source(table, text_column="0", keep=["1=label"])
+    assert [(item.text, item.kept) for item in source.items()] == [("a good film", ("pos",)), ("a dull film", ("neg",))]
+    with pytest.raises(DataError, match="no column 'text', expected one of: '0', '1'"):
+        open_source(table)
+    with pytest.raises(DataError, match="no column 'text', expected one of: "):
+        open_source(pd.DataFrame([["a good film"]], columns=pd.MultiIndex.from_tuples([("raw", "text")])))
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), "text"),
+        (pd.DataFrame([["a", "b"]], columns=["0", 0]), "0"),
+        (pa.table([["a"], ["b"]], names=["text", "text"]), "text"),
+    ],
+)
+def test_a_column_that_is_there_twice_is_an_error(table, name):
+    with pytest.raises(DataError, match=f"the table has the column '{name}' twice"):
+        open_source(table, text_column=name)
+
+
+def test_a_date_of_arrow_beyond_those_of_python_is_an_error():
+    table = pa.table({"text": ["a good film"], "until": pa.array([10**7], pa.int32()).cast(pa.date32())})
+    with pytest.raises(DataError, match="the table cannot be read"):
+        open_source(table, keep=["until"])
+
+
 def test_several_inputs_and_folders_are_one(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -1,5 +1,6 @@
 """Tests of `mase.corpus.storage`: which folder a path or a URI is, and how several files are written together."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 import mase
 from mase.corpus.local_storage import LocalStorage
-from mase.corpus.storage import storage_of
+from mase.corpus.storage import beside, storage_of
 from mase.errors import DataError
 
 
@@ -26,6 +27,20 @@ def test_paths_and_uris_of_files(place, path):
     storage = storage_of(place)
     assert isinstance(storage, LocalStorage)
     assert storage.root == Path(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("runs/a", "runs/a-2"),
+        ("runs/a/", "runs/a-2"),
+        ("what?/a", "what?/a-2"),
+        ("s3://bucket/a/", "s3://bucket/a-2"),
+        ("s3://bucket/a/?region=x&scheme=http", "s3://bucket/a-2?region=x&scheme=http"),
+    ],
+)
+def test_the_folder_beside_another_has_its_options(place, expected):
+    assert beside(place, 2) == expected
 
 
 def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
@@ -79,6 +94,18 @@ def test_several_files_are_replaced(tmp_path, monkeypatch, place):
     for content in (b"old", b"new"):
         storage.write_all({"units/a": content, "texts/a": content})
         assert [storage.read(name) for name in ("units/a", "texts/a")] == [content] * 2
+
+
+@pytest.mark.parametrize("refusal", [PermissionError(errno.EPERM, "no"), OSError(errno.ENOTSUP, "no")])
+def test_folders_without_hard_links(tmp_path, monkeypatch, refusal):
+    def refuse(source, target):
+        raise refusal
+
+    monkeypatch.setattr(os, "link", refuse)
+    storage = storage_of(tmp_path / "run")
+    assert storage.create("run.json", b"first")
+    assert not storage.create("run.json", b"second")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == {"run.json": b"first"}
 
 
 def test_no_file_is_replaced_unless_all_can_be_written(tmp_path):

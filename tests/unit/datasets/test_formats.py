@@ -187,3 +187,15 @@ def test_the_place_of_what_is_not_utf8_is_that_in_the_file(tmp_path):
     for name, packed in (("a.csv", content), ("a.csv.gz", gzip.compress(content))):
         with pytest.raises(DataError, match=f"not UTF-8 at byte {content.index(0xFF)}"):
             read(tmp_path / name, packed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(pa.date32(), 10**7), (pa.timestamp("us"), 10**18), (pa.date32(), -(10**6))]
+)
+def test_a_date_beyond_those_of_python_is_an_error(tmp_path, kind, value):
+    whole = pa.int32() if kind == pa.date32() else pa.int64()
+    path = tmp_path / "late.parquet"
+    pq.write_table(pa.table({"text": ["a good film"], "until": pa.array([value], whole).cast(kind)}), path)
+    with pytest.raises(DataError, match=r"late\.parquet' has a date or a time"):
+        list(read_rows(path, ["text", "until"]))
+    assert list(read_rows(path, ["text"])) == [{"text": "a good film"}]

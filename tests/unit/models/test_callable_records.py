@@ -133,7 +133,13 @@ def test_a_category_of_several_words_is_one_unit_and_an_empty_one_has_none():
     found = mase.Explainer(function, **options)({"place": "New York, NY", "text": "a b", "n": -2.5e-9}, target=1)
     assert found.words == ("New York, NY", "a", "b", "-2.5e-09")
     assert found.scores.tolist() == pytest.approx([0.25, 0, 0, 0], abs=1e-9)
-    assert mase.Explainer(function, **options)({"place": "", "text": "a b", "n": 1}).words == ("a", "b", "1")
+    empty = {"place": "", "text": "a b", "n": 1}
+    without = mase.Explainer(function, **options)(empty)
+    assert without.words == ("a", "b", "1")
+    (message,) = [note.message for note in without.notes if note.code == "empty-category"]
+    assert "'place'" in message
+    for other in (found, mase.Explainer(function, fixed=["place"], **options)(empty)):
+        assert "empty-category" not in {note.code for note in other.notes}
 
 
 def test_exchanged_words_leave_values_their_background():
