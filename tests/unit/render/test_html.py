@@ -154,6 +154,13 @@ def test_classes_that_are_not_listed_are_counted():
     assert "<p class=soft>and " not in page([attribution()])
 
 
+@pytest.mark.parametrize("without", [{"signed": False}, {"se": None}])
+def test_scores_without_a_direction_have_one_colour_and_one_line(without):
+    source = article(attribution("a b", [-2.0, 1.0], **without))
+    assert re.findall(r"<(b|i) [a-l] ", source) == ["b", "b"]
+    assert re.findall(r"<rect class=(p|n) ", source) == ["p", "p"]
+
+
 @pytest.mark.parametrize("made", [attribution(se=0.0, exact=True), attribution(se=None)])
 def test_scores_without_error_have_no_interval(made):
     assert "±" not in page([made])
