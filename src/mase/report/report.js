@@ -352,8 +352,9 @@ const mase = (() => {
   // where a text is explained again; "" if it is not known as the model got it
   function workbenchOf(text) {
     const given = text.given === "" ? text.text : text.given;
-    const target = text.response === null ? "" : "&target=" + encodeURIComponent(text.response);
-    return given ? main.dataset.workbench + target + "&text=" + encodeURIComponent(given) : "";
+    const named = (name, value) => (value === null ? "" : "&" + name + "=" + encodeURIComponent(value));
+    const classes = named("target", text.response) + named("against", text.against);
+    return given ? main.dataset.workbench + classes + named("text", given) : "";
   }
 
   function number(value, scale) {
