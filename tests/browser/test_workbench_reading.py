@@ -110,6 +110,17 @@ def test_the_scores_are_those_of_the_class_that_was_chosen_last(browse):
     assert not page.errors
 
 
+def test_evaluations_and_time_are_of_the_same_explanations(browse):
+    fact = """async (zoomed) => {
+        const { facts } = await import("/static/facts.js");
+        return facts({ fit: { n_queries: 1000, seconds: 1.25 }, zoomed, responses: [{ r2: null, r2_held_out: null }] });
+    }"""
+    page = browse()
+    zoomed = {"fit": {"n_queries": 500, "seconds": 2}}
+    assert page.tab.evaluate(fact, zoomed) == "1,500 evaluations in 3.3 s"
+    assert page.tab.evaluate(fact, None) == "1,000 evaluations in 1.3 s"
+
+
 def test_an_answer_that_failed_can_be_asked_for_again(browse):
     page = browse(state(model=RECALL))
     page.tab.route("**/api/explanations", lambda route: route.fulfill(status=503, json={}), times=1)
