@@ -285,7 +285,11 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     assert page.tab.locator("#palette").is_hidden()
     page.tab.reload()
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
-    assert page.tab.evaluate("getComputedStyle(document.body).getPropertyValue('--for')") == "160 160 160"
+    grey = "getComputedStyle(document.body).getPropertyValue('--for')"
+    assert page.tab.evaluate(grey) == "160 160 160"
+    page.tab.emulate_media(media="print")  # on white paper
+    assert page.tab.evaluate(grey) == "110 110 110"
+    assert page.tab.evaluate("getComputedStyle(document.body).color") == "rgb(29, 29, 32)"
 
 
 def test_a_number_of_the_address_that_is_none_is_refused(browse):
