@@ -121,6 +121,20 @@ def test_evaluations_and_time_are_of_the_same_explanations(browse):
     assert page.tab.evaluate(fact, None) == "1,000 evaluations in 1.3 s"
 
 
+def test_a_chosen_word_is_no_sentence(browse):
+    page = browse(state(model=REFUNDS, text="Please refund me. It was dull.", **FEW))
+    page.explained()
+    page.word(1).focus()
+    page.part("readout").filter(has_text="refund").wait_for()
+    page.part("fold").click()
+    page.tab.fill("#a-units", "sentence")
+    page.tab.keyboard.press("Enter")
+    page.tab.locator(".text [data-unit]", has_text="It was dull.").wait_for()
+    page.explained()
+    assert page.part("actions").is_hidden()
+    assert "dull" not in page.part("readout").inner_text()
+
+
 def test_an_answer_that_failed_can_be_asked_for_again(browse):
     page = browse(state(model=RECALL))
     page.tab.route("**/api/explanations", lambda route: route.fulfill(status=503, json={}), times=1)
