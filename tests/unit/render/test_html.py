@@ -241,6 +241,15 @@ def test_a_page_of_several_texts_lists_and_filters_them():
     assert len(identifiers) == len(set(identifiers))
 
 
+def test_texts_with_values_are_listed_by_them():
+    told = [Prediction("stars", 0, None, {}, {"stars": value}) for value in (2.5, 4.0)]
+    source = page([attribution(label="stars", prediction=one) for one in told])
+    entries = re.search(r"<ul class=by-probability>(.*?)</ul>", source)[1]
+    assert re.findall(r"href=#t(\d)", entries) == ["2", "1"]
+    assert re.search(r"<legend>List by</legend>.*?</fieldset>", source)[0].count(">value</label>") == 1
+    assert "probability</label>" not in source
+
+
 def test_the_page_of_one_text_has_no_list():
     assert not re.search("<nav|Predicted|List by", page([attribution()]))
     assert "<nav" not in page([], failures={1: "no", 2: "no"})
