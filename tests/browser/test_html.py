@@ -126,3 +126,11 @@ def test_the_list_shows_the_beginning_of_a_text_in_any_script(chromium, tmp_path
     }"""
     assert beginning.evaluate(first)
     tab.close()
+
+
+def test_what_is_printed_is_dark_on_white(opened):
+    tab = opened(color_scheme="dark")
+    ink = "() => getComputedStyle(document.querySelector('.text b')).color"
+    assert tab.evaluate(ink) == "rgb(232, 230, 225)"
+    tab.emulate_media(media="print")
+    assert tab.evaluate(ink) == "rgb(29, 29, 32)"

@@ -1,6 +1,7 @@
 """Tests of the report of a corpus of prompts in a browser: with its script and without."""
 
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -108,6 +109,23 @@ def test_a_class_and_its_probability_stand_on_one_line(classified, width):
         return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size;
     }"""
     assert [one.evaluate(line) for one in tab.locator(".texts .class").all()] == [1, 1]
+
+
+def test_a_text_leads_to_the_workbench_with_its_classes(chromium, tmp_path):
+    run = run_of(tmp_path / "run", [(attribution(against="neg"), ()), (attribution(se=None), ())])
+    found = replace(summary(n=2), run=run)
+    found = replace(found, settings=replace(found.settings, label_column=None, group_column=None))
+    tab = chromium.new_page()
+    tab.goto(write_report(found, tmp_path / "report", workbench="/").as_uri())
+    tab.locator(DRAWN).nth(1).wait_for()
+    for line in tab.locator(".texts summary").all():
+        line.click()
+    link = tab.locator(".texts .workbench").first.get_attribute("href")
+    assert parse_qs(urlsplit(link).fragment)["against"] == ["neg"]
+    texts = tab.locator(".texts .body > .text")
+    texts.nth(1).locator("b", has_text="dull").wait_for()  # these scores have no direction, and the first ones have one
+    assert texts.nth(0).locator("i", has_text="dull").count() == 1
+    tab.close()
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])

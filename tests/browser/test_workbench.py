@@ -173,10 +173,10 @@ def test_two_methods_stand_side_by_side(browse):
 def test_what_differs_is_beyond_both_intervals(browse):
     page = browse()
 
-    def found(text, scores, errors, link="margin"):
+    def found(text, scores, errors, link="margin", against=None):
         places = [match.span() for match in re.finditer(r"\w+", text)]
         units = [{"field": "text", "start": i, "end": j, "text": text[i:j]} for i, j in places]
-        response = {"name": "pos", "link": link, "scores": scores, "standard_errors": errors}
+        response = {"name": "pos", "against": against, "link": link, "scores": scores, "standard_errors": errors}
         return {"document": [{"name": "text", "text": text}], "units": units, "responses": [response]}
 
     def differing(a, b):
@@ -194,6 +194,11 @@ def test_what_differs_is_beyond_both_intervals(browse):
     assert differing(six, found("a b c d e f", [6, 5, 4, 3, 1, -2], [0.1] * 6, "logit")) == [[4, 5], [4, 5], [], []]
     # a score of 0 is not among the strongest, however few words there are
     assert differing(one, found("a b c", [2, 0, 0], [0.1] * 3, "logit")) == [[1, 2], [1, 2], [], []]
+    # nor have scores rather than different classes a common unit
+    assert differing(one, found("a b c", [2, 0, 2], [0.1] * 3, against="neg")) == [[1], [1], [], []]
+    exact = found("a b c", [1, -0.5, 1e-17], [0, 0, 0])
+    assert differing(exact, found("a b c", [1 + 1e-15, -0.5, 0], [0, 0, 0])) == [[], [], [], []]
+    assert differing(exact, found("a b c", [1.001, -0.501, 0], [0, 0, 0])) == [[0, 1], [0, 1], [], []]
     zeros = found("a b c d e f", [0, 3, 0, 0, 0, 0], [0.1] * 6)
     assert differing(zeros, found("a b c d e f", [0, 0, 0, 0, 0, 2], [0.1] * 6, "logit")) == [[1, 5], [1, 5], [], []]
 
@@ -280,7 +285,11 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     assert page.tab.locator("#palette").is_hidden()
     page.tab.reload()
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
-    assert page.tab.evaluate("getComputedStyle(document.body).getPropertyValue('--for')") == "160 160 160"
+    grey = "getComputedStyle(document.body).getPropertyValue('--for')"
+    assert page.tab.evaluate(grey) == "160 160 160"
+    page.tab.emulate_media(media="print")  # on white paper
+    assert page.tab.evaluate(grey) == "110 110 110"
+    assert page.tab.evaluate("getComputedStyle(document.body).color") == "rgb(29, 29, 32)"
 
 
 def test_a_number_of_the_address_that_is_none_is_refused(browse):

@@ -13,6 +13,14 @@ def asked(**options):
     return mase.cite(recall, context=[FIRST, SECOND], query="Who moved?", **options)
 
 
+def test_each_box_is_found_by_its_label(browse):
+    page = browse(state(model=RECALL))
+    page.tab.get_by_label("Rather than").and_(page.tab.locator("textarea")).fill("A dog.")
+    page.tab.wait_for_url("**against=A+dog*")
+    ids = page.tab.locator("[id]").evaluate_all("all => all.map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+
+
 def test_a_prompt_is_typed_and_answered_by_the_keyboard_alone(browse):
     page = browse(state(model=RECALL))
     press, tab = page.tab.keyboard.press, page.tab

@@ -3,10 +3,24 @@
 import re
 
 from tests.browser.classifiers import MOODS as LABELS
-from tests.browser.conftest import MODELS, MOODS, PRICES, SLOW
-from tests.browser.test_workbench import state
+from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW
+from tests.browser.test_workbench import COMPLAINT, FEW, REFUNDS, state
 
 LSTM = MODELS[0]
+# Articles are given to the page when the test asks for it, whether or not the page still waits for them.
+HELD = """() => {
+    const fetched = fetch;
+    window.held = [];
+    window.fetch = async (path, options) => {
+        if (!String(path).includes("/article?")) return fetched(path, options);
+        const html = await (await fetched(path)).text();
+        return new Promise((resolve) => held.push(() => resolve(new Response(html))));
+    };
+}"""
+GIVEN = """async () => {
+    held.shift()();
+    for (let i = 0; i < 5; i++) await new Promise((then) => setTimeout(then));
+}"""
 
 
 def test_labels_read_from_right_to_left_stand_before_their_numbers(browse):
@@ -73,3 +87,83 @@ def test_menus_stay_in_a_narrow_window(browse):
         assert box["width"] > 240
         assert box["x"] + box["width"] <= 320
         page.tab.keyboard.press("Escape")
+
+
+def test_the_scores_are_those_of_the_class_that_was_chosen_last(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target="all", **FEW))
+    page.explained()
+    shown, heading = page.tab.locator("#a-shown"), page.tab.locator("[data-side=a] article .soft bdi").first
+    first, second = shown.locator("option").all_inner_texts()
+    page.tab.evaluate(HELD)
+    for chosen in (second, first):
+        shown.select_option(chosen)
+    page.tab.wait_for_function("() => held.length === 1")
+    page.tab.evaluate(GIVEN)
+    assert (heading.inner_text(), shown.input_value()) == (first, first)
+    shown.select_option(second)
+    page.tab.wait_for_function("() => held.length === 1")
+    page.tab.go_back()
+    page.tab.wait_for_url(lambda url: url.endswith(f"shown={first}"))
+    assert (heading.inner_text(), shown.input_value()) == (first, first)
+    page.tab.evaluate(GIVEN)
+    assert (heading.inner_text(), shown.input_value()) == (first, first)
+    assert not page.errors
+
+
+def test_evaluations_and_time_are_of_the_same_explanations(browse):
+    fact = """async (zoomed) => {
+        const { facts } = await import("/static/facts.js");
+        return facts({ fit: { n_queries: 1000, seconds: 1.25 }, zoomed, responses: [{ r2: null, r2_held_out: null }] });
+    }"""
+    page = browse()
+    zoomed = {"fit": {"n_queries": 500, "seconds": 2}}
+    assert page.tab.evaluate(fact, zoomed) == "1,500 evaluations in 3.3 s"
+    assert page.tab.evaluate(fact, None) == "1,000 evaluations in 1.3 s"
+
+
+def test_a_chosen_word_is_no_sentence(browse):
+    page = browse(state(model=REFUNDS, text="Please refund me. It was dull.", **FEW))
+    page.explained()
+    page.word(1).focus()
+    page.part("readout").filter(has_text="refund").wait_for()
+    page.part("fold").click()
+    page.tab.fill("#a-units", "sentence")
+    page.tab.keyboard.press("Enter")
+    page.tab.locator(".text [data-unit]", has_text="It was dull.").wait_for()
+    page.explained()
+    assert page.part("actions").is_hidden()
+    assert "dull" not in page.part("readout").inner_text()
+
+
+def test_an_answer_that_failed_can_be_asked_for_again(browse):
+    page = browse(state(model=RECALL))
+    page.tab.route("**/api/explanations", lambda route: route.fulfill(status=503, json={}), times=1)
+    page.tab.get_by_label("Context").fill("The cat sat. A bird sang.")
+    page.tab.get_by_label("Query").fill("Who sat?")
+    ask = page.tab.get_by_role("button", name="Answer and find the sources")
+    ask.click()
+    page.part("problem").filter(has_text="503").wait_for()
+    ask.click()
+    page.explained()
+    assert page.part("problem").is_hidden()
+
+
+def test_a_prediction_of_a_former_text_is_pale(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, **FEW))
+    page.explained()
+    assert page.tab.locator(".stale").count() == 0
+    held = []
+    page.tab.route("**/api/predictions", lambda route: held.append(route))
+    with page.tab.expect_request("**/api/predictions"):
+        page.tab.fill("#a-text", "no money")
+    page.tab.locator("[data-part=prediction].stale", has_text="90.0").wait_for()
+    held[0].continue_()
+    page.tab.locator("[data-part=prediction]:not(.stale)", has_text="80.0").wait_for()
+
+
+def test_a_sentence_of_two_lines_is_replaced_by_one_with_all_its_words(browse):
+    page = browse(state(model=REFUNDS, text="Please\nrefund me. It was dull.", units="sentence", **FEW))
+    page.explained()
+    page.word(0).focus()
+    page.tab.keyboard.press("r")
+    assert page.part("by").input_value() == "Please refund me."

@@ -27,7 +27,7 @@ from mase.render.cited import (
     why_no_source,
 )
 from mase.render.numbers import counted
-from mase.render.palette import scale_of, strongest
+from mase.render.palette import is_unsigned, scale_of, strongest
 from mase.render.pieces import Piece, inline, pieces_of_field, visible
 from mase.render.shades import shades
 
@@ -273,13 +273,13 @@ def _part(given: _Given, index: int, part: CitedPart) -> _PartView:
 
 def _entries(given: _Given, found: Attribution, units: Sequence[int], anchor: Callable[[int], str]) -> list[_Entry]:
     words = [found.word_scores[unit] for unit in units]
-    scale = scale_of(found)
+    scale, drawn = scale_of(found), bars(words, signed=not is_unsigned(found))
     return [
         _Entry(
             given.numbers.get(unit), anchor(unit), place(found, word), _excerpt(word.text, _EXCERPT),
             scale.interval(word), bar,
         )
-        for unit, word, bar in zip(units, words, bars(words), strict=True)
+        for unit, word, bar in zip(units, words, drawn, strict=True)
     ]  # fmt: skip
 
 

@@ -10,10 +10,11 @@ from mase.render.palette import error95
 __all__ = ["bars"]
 
 
-def bars(words: Sequence[Word]) -> list[Markup]:
+def bars(words: Sequence[Word], *, signed: bool) -> list[Markup]:
     """Return the contents of an `svg` for each word.
 
     All bars start at the 0 of a common axis, which is as wide as the longest bars and intervals on either side need.
+    If the scores are not `signed`, all bars have the same colour.
     """
     ends = [word.score + sign * (error95(word) or 0.0) for word in words for sign in (-1, 1)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
@@ -27,6 +28,6 @@ def bars(words: Sequence[Word]) -> list[Markup]:
     def bar(word: Word) -> Markup:
         error = error95(word)
         whisker = "" if error is None else box("w", word.score - error, word.score + error)
-        return box("p" if word.score > 0 else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
+        return box("p" if word.score > 0 or not signed else "n", 0.0, word.score) + box("z", 0.0, 0.0) + whisker
 
     return [bar(word) for word in words]

@@ -90,6 +90,7 @@ def page(
             classes=_counted_classes(views),
             mixed=several and 0 < n_reliable < len(views),
             lists=_lists(views, shown),
+            orders={"probability": "value"} if _explained(shown) == "value" else {},
             reading=" ".join([*meaning(shown), *how_to_read(shown, hints=hints)]),
             views=views,
             origins=list(dict.fromkeys(" · ".join(origin(attribution)) for attribution in shown)),

@@ -13,11 +13,11 @@ from mase.text import Span
 __all__ = ["Piece", "inline", "isolated", "labelled", "model_name", "pieces", "pieces_of_field", "visible"]
 
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
-# classifier reads but a person cannot see (except joiners, which scripts and emoji need); and surrogates, which cannot
-# be encoded.
+# classifier reads but a person cannot see (except joiners, which scripts and emoji need), so also fillers and tags, in
+# which a whole text can be hidden; and surrogates, which cannot be encoded.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2064\u2066-\u2069"
-    "\ud800-\udfff\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
 

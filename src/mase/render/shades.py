@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from mase.attribution import Attribution
-from mase.render.palette import is_significant, scale_of
+from mase.render.palette import is_significant, is_unsigned, scale_of
 
 __all__ = ["shades", "shading"]
 
@@ -20,11 +20,12 @@ def shades(found: Sequence[Attribution]) -> list[Markup]:
     """
     names = [Markup("")] * len(found[0].units)
     for index, one in enumerate(found):
+        signed = not is_unsigned(one)
         for unit, (word, level) in enumerate(
             zip(one.word_scores, scale_of(one).levels(one.scores, len(_LEVELS)).tolist(), strict=True)
         ):
             if level:
-                sign, faint = "-" if word.score < 0 else "", "" if is_significant(word) else "~"
+                sign, faint = "-" if signed and word.score < 0 else "", "" if is_significant(word) else "~"
                 names[unit] += Markup(f" r{index}={sign}{level}{faint}")
     return names
 

@@ -175,7 +175,10 @@ def view_of(
         intervals=has_intervals(a),
         marks=marks.union(_marks_of_parts(a), zoomed.marks if zoomed else ()),
         text=Markup("").join(
-            _piece(piece, scale, hints=hints, button=_button(piece, first) if buttons else "") for piece in shown
+            _piece(
+                piece, scale, signed=not is_unsigned(a), hints=hints, button=_button(piece, first) if buttons else ""
+            )
+            for piece in shown
         ),
         classes=classes,
         n_more_classes=len(a.prediction.probabilities or a.prediction.values) - len(classes),
@@ -241,7 +244,7 @@ def _button(piece: Piece, first: int | None) -> str:
     return f" data-unit={piece.unit} role=button aria-pressed=false tabindex={tab}"
 
 
-def _piece(piece: Piece, scale: Scale, *, hints: bool, button: str) -> Markup:
+def _piece(piece: Piece, scale: Scale, *, signed: bool, hints: bool, button: str) -> Markup:
     word = piece.word
     if piece.name:
         return Markup("<small>{}</small> ").format(piece.text)
@@ -252,7 +255,7 @@ def _piece(piece: Piece, scale: Scale, *, hints: bool, button: str) -> Markup:
         return Markup.escape(piece.text)
     if not level:
         return Markup("<u{} title={}>{}</u>").format(Markup(button), hint, piece.text)
-    tag = "b" if word.score > 0 else "i"
+    tag = "b" if word.score > 0 or not signed else "i"
     letter = (SHADES if is_significant(word) else FAINT_SHADES)[level - 1]
     return Markup("<{0} {1}{2} title={3}>{4}</{0}>").format(tag, letter, Markup(button), hint, piece.text)
 
@@ -267,9 +270,8 @@ def _class_rows(attribution: Attribution) -> list[_ClassRow]:
 
 def _word_rows(attribution: Attribution, words: Sequence[Word], scale: Scale) -> list[_WordRow]:
     labels = [labelled(attribution, word) for word in words]
-    return [
-        _WordRow(label, scale.interval(word), bar) for label, word, bar in zip(labels, words, bars(words), strict=True)
-    ]
+    drawn = bars(words, signed=not is_unsigned(attribution))
+    return [_WordRow(label, scale.interval(word), bar) for label, word, bar in zip(labels, words, drawn, strict=True)]
 
 
 def _n_listed(n_words: int) -> int:

@@ -236,7 +236,8 @@ def _pieces(entry: Entry) -> Iterator[Markup]:
             continue
         hint = scale.signed(score * unit) + ("" if error < 0 else f"±{scale.error(error * unit)}")
         yield Markup.escape(entry.text[at:start])
+        tag = "b" if entry.unsigned or score > 0 else "i"
         word = entry.text[start : start + length]
-        yield Markup("<{0} {1} title={2}>{3}</{0}>").format("b" if score > 0 else "i", letters[shade - 1], hint, word)
+        yield Markup("<{0} {1} title={2}>{3}</{0}>").format(tag, letters[shade - 1], hint, word)
         at = start + length
     yield Markup.escape(entry.text[at:_LONGEST_STATIC])

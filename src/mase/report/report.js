@@ -316,7 +316,7 @@ const mase = (() => {
     at("words", position).then(
       (words) => {
         if (!words.words) return;
-        content.replaceChildren(...shaded(text.text, words));
+        content.replaceChildren(...shaded(text.text, words, text.unsigned));
         readout.textContent = "Point at a word to see its score, or go from word to word with ← and →.";
       },
       (error) => (readout.textContent = error.message)
@@ -352,8 +352,9 @@ const mase = (() => {
   // where a text is explained again; "" if it is not known as the model got it
   function workbenchOf(text) {
     const given = text.given === "" ? text.text : text.given;
-    const target = text.response === null ? "" : "&target=" + encodeURIComponent(text.response);
-    return given ? main.dataset.workbench + target + "&text=" + encodeURIComponent(given) : "";
+    const named = (name, value) => (value === null ? "" : "&" + name + "=" + encodeURIComponent(value));
+    const classes = named("target", text.response) + named("against", text.against);
+    return given ? main.dataset.workbench + classes + named("text", given) : "";
   }
 
   function number(value, scale) {
@@ -364,12 +365,12 @@ const mase = (() => {
   }
 
   // the words of a text as elements; places are counted in characters, of which some are two units of a string
-  function shaded(text, scale) {
+  function shaded(text, scale, unsigned) {
     const letters = Array.from(text), words = scale.words.split(" ").map(Number), parts = [];
     let from = 0;
     for (let i = 0; i < words.length; i += 5) {
       const [start, length, score, error, shade] = words.slice(i, i + 5);
-      const word = document.createElement(!shade ? "u" : score > 0 ? "b" : "i");
+      const word = document.createElement(!shade ? "u" : unsigned || score > 0 ? "b" : "i");
       if (shade) word.setAttribute(LETTERS[shade - 1], "");
       word.textContent = letters.slice(start, start + length).join("");
       word.title = (score < 0 ? "−" : score > 0 ? "+" : "") + number(score, scale) + (error < 0 ? "" : "±" + number(error, scale));

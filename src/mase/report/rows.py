@@ -1,7 +1,8 @@
 """Rows of words and phrases with their bars, as the page of the report shows them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import floor, log10
 from urllib.parse import quote
 
 from mase.render.palette import Scale
@@ -20,9 +21,13 @@ __all__ = [
     "push_line",
     "room",
     "row_list",
+    "scale_of_list",
     "share",
     "word_line",
 ]
+
+
+_MOST_DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,16 @@ class Line:
     high: float
     cells: tuple[Cell, ...]
     examples: tuple[Example, ...]
+
+
+def scale_of_list(values: Iterable[float]) -> Scale:
+    """Return the scale of the numbers of a list: three digits of the largest, and none above 0.0001 looks like 0."""
+    sizes = [abs(value) for value in values if value]
+    scale = Scale.of(max(sizes, default=0.0))
+    if scale.decimals is None:
+        return scale
+    wanted = min(_MOST_DECIMALS, -floor(log10(min(sizes, default=1.0))))
+    return replace(scale, decimals=max(scale.decimals, wanted))
 
 
 def word_line(found: WordEffect, scale: Scale) -> Line:

@@ -18,6 +18,7 @@ from mase.report.rows import (
     push_line,
     room,
     row_list,
+    scale_of_list,
     share,
     word_line,
 )
@@ -164,7 +165,7 @@ def class_sections(summary: Summary, limits: Limits) -> list[ClassSection]:
     sections, none = [], none_found(summary)
     for number, name in enumerate(names[: limits.lists], 1):
         effects = [*words.get(name, []), *phrases.get(name, [])]
-        scale = Scale.of(max((abs(found.effect) for found in effects), default=0.0))
+        scale = scale_of_list(found.effect for found in effects)
         said = "never predicted"
         if name in predicted:
             found = predicted[name]
@@ -237,7 +238,7 @@ def difference_lists(summary: Summary, limits: Limits) -> dict[str, list[RowList
     ) -> list[RowList]:
         result = []
         for names, rows in list(_by(found, key).items())[: limits.lists]:
-            scale = Scale.of(max(abs(one.difference) for one in rows))
+            scale = scale_of_list(one.difference for one in rows)
             lines = [line(one, scale) for one in rows]
             result.append(row_list(title.format(*map(shortened, names)), lines, scale, limits))
         return result

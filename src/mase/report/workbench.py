@@ -37,14 +37,15 @@ class Workbench:
 
     @property
     def link(self) -> str:
-        """The link without a text, to which `&target=` and `&text=` can be added."""
+        """The link without a text, to which `&target=`, `&against=` and `&text=` can be added."""
         return f"{self.address}#{self.settings}"
 
     def href(self, entry: Entry) -> str:
         """Return the link of a text; "" if it is not known as the model got it."""
         if not entry.given:
             return ""
-        found = {} if entry.response is None else {"target": entry.response}
+        classes = {"target": entry.response, "against": entry.against}
+        found = {name: label for name, label in classes.items() if label is not None}
         return f"{self.link}&{urlencode(found | {'text': entry.given}, quote_via=quote)}"
 
 
@@ -58,6 +59,8 @@ def _settings(model: Mapping[str, Any], method: Mapping[str, Any]) -> Iterator[t
         "n_samples": method.get("n_samples"),
         "reference": space.get("reference") if isinstance(space, Mapping) else None,
         "link": method.get("link"),
+        "zoom": method.get("zoom"),
+        "long": method.get("long"),
     }
     for name, value in found.items():
         if isinstance(value, str | int) and len(str(value)) <= _LONGEST_SETTING:

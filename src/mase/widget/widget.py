@@ -72,6 +72,10 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
             **self._shown(0),
         )
 
+    def __repr__(self) -> str:
+        """Return the attributions as text, for what shows no widget, such as a saved notebook without scripts."""
+        return repr(self._found if len(self._found) > 1 else self._found[0])
+
     def _shown(self, index: int) -> dict[str, Any]:
         """Return the state that shows an attribution with all of its words in."""
         attribution = self._found[index]

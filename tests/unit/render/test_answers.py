@@ -142,6 +142,12 @@ def test_sources_are_shaded_for_each_response():
     assert "for part b" in re.sub("<[^>]+>", "", page([first.of(first.answer.parts[1].response)]))
 
 
+def test_sources_without_a_direction_are_shaded_as_they_are():
+    unsigned = cited()
+    unsigned = replace(unsigned, responses=tuple(replace(one, signed=False) for one in unsigned.responses))
+    assert re.search(r"<span class=u r0=1 r2=2 r3=3~ title=[^>]+>Berlin", page([unsigned]))
+
+
 def test_an_answer_of_one_part_has_no_letters():
     tree = body(page([cited("Paris.", ((0, 6),), ((6.0, 0.2, 3.0, -1.0),), sources=SOURCES)]))
     assert tree.of("said")[0].text == "Paris.[1][2]"

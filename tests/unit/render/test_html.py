@@ -154,6 +154,13 @@ def test_classes_that_are_not_listed_are_counted():
     assert "<p class=soft>and " not in page([attribution()])
 
 
+@pytest.mark.parametrize("without", [{"signed": False}, {"se": None}])
+def test_scores_without_a_direction_have_one_colour_and_one_line(without):
+    source = article(attribution("a b", [-2.0, 1.0], **without))
+    assert re.findall(r"<(b|i) [a-l] ", source) == ["b", "b"]
+    assert re.findall(r"<rect class=(p|n) ", source) == ["p", "p"]
+
+
 @pytest.mark.parametrize("made", [attribution(se=0.0, exact=True), attribution(se=None)])
 def test_scores_without_error_have_no_interval(made):
     assert "±" not in page([made])
@@ -232,6 +239,15 @@ def test_a_page_of_several_texts_lists_and_filters_them():
     assert ":has(#g1:checked):has(#reliable:checked) .none" not in source
     identifiers = re.findall(r" id=([\w-]+)", source)
     assert len(identifiers) == len(set(identifiers))
+
+
+def test_texts_with_values_are_listed_by_them():
+    told = [Prediction("stars", 0, None, {}, {"stars": value}) for value in (2.5, 4.0)]
+    source = page([attribution(label="stars", prediction=one) for one in told])
+    entries = re.search(r"<ul class=by-probability>(.*?)</ul>", source)[1]
+    assert re.findall(r"href=#t(\d)", entries) == ["2", "1"]
+    assert re.search(r"<legend>List by</legend>.*?</fieldset>", source)[0].count(">value</label>") == 1
+    assert "probability</label>" not in source
 
 
 def test_the_page_of_one_text_has_no_list():

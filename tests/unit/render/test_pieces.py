@@ -39,6 +39,8 @@ def test_characters_that_command_are_made_visible():
     assert visible("\ud800") == "⟨D800⟩"
     assert visible("line\r\nnext\tcell مرحبا 👍🏽") == "line\nnext\tcell مرحبا 👍🏽"
     assert inline("a\nb\tc") == "a␊b␉c"
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "hi")  # tags, with which a model reads what nobody sees
+    assert visible(f"a{hidden}\u3164\uffa0\u180e\u206a\ufff9") == "a⟨E0068⟩⟨E0069⟩⟨3164⟩⟨FFA0⟩⟨180E⟩⟨206A⟩⟨FFF9⟩"
 
 
 def test_fields_are_shown_one_below_the_other():

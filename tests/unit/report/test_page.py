@@ -143,6 +143,12 @@ def test_the_legend_is_of_the_scores_of_the_run(tmp_path):
         assert {key for key in keys if key in said} == {expected}
 
 
+def test_words_without_a_direction_have_one_colour(tmp_path):
+    source = made(tmp_path, [(attribution(se=None), ("pos", "web"))])
+    assert "<b f title=+0.250>superb</b>" in source
+    assert "<b c title=−0.125>dull</b>" in source
+
+
 def test_the_unit_of_effects_is_named(tmp_path):
     margin = [(attribution(link="margin"), ("pos", "web"))]
     assert "+0.7 doubles the odds" in Page(made(tmp_path / "margin", margin)).text

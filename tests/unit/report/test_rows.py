@@ -6,7 +6,7 @@ import pytest
 from tests.summaries import word
 
 from mase.render.palette import Scale
-from mase.report.rows import Limits, room, row_list, word_line
+from mase.report.rows import Limits, room, row_list, scale_of_list, word_line
 
 LIMITS, SCALE = Limits(10, 3, 10), Scale(0.0, 2)
 
@@ -25,6 +25,16 @@ def test_lists_within_the_same_room_have_the_same_scale():
     assert length(large.bar) == pytest.approx(4 * length(small.bar), abs=0.3)
     alone = row_list("", away, SCALE, LIMITS).rows[0]
     assert length(alone.bar) > 3 * length(small.bar)
+
+
+def test_small_numbers_of_a_list_have_a_digit():
+    assert [scale_of_list(values).decimals for values in ([2.0, 0.5], [2.0, -0.03], [2.0, 0.003], [2.0, 1e-9])] == [
+        2,
+        2,
+        3,
+        4,
+    ]
+    assert [scale_of_list(values).decimals for values in ([], [0.0], [1234.5, 0.0], [1e-9, 1e-9])] == [3, 3, 0, None]
 
 
 def test_bars_stay_in_their_drawing():

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from tests.summaries import phrase, summary, word
+from tests.summaries import phrase, push, summary, word
 
 from mase.report.rows import Limits
-from mase.report.sections import class_sections, none_found, rules, verdict
+from mase.report.sections import class_sections, difference_lists, none_found, rules, verdict
 from mase.summary.effects import Family
 from mase.summary.overview import Distribution
 
@@ -39,6 +39,16 @@ def test_the_lists_of_a_class_say_why_they_are_empty():
         ("Phrases towards", "No phrase occurs in 20 texts."),
         ("Phrases away from", "No phrase occurs in 20 texts."),
     ]
+
+
+def test_no_number_of_a_list_looks_like_none():
+    words = [word("a", effect=2.0), word("b", direction="away", effect=0.004)]
+    (section,) = class_sections(summary(labels=("pos",), words=words, phrases=()), LIMITS)
+    shown = [row.cells[0].text for one in section.lists for row in one.rows]
+    assert shown == ["+2.000 ± 0.100", "−0.004 ± 0.100"]
+    pushes = summary(wrong=(push("a", difference=1.5), push("b", difference=-0.006)))
+    (found,) = difference_lists(pushes, LIMITS)["wrong"]
+    assert [row.cells[0].text for row in found.rows] == ["+1.500 ± 0.050", "−0.006 ± 0.050"]
 
 
 def test_the_lists_of_a_class_have_one_scale():

@@ -92,6 +92,11 @@ def test_an_index_that_does_not_exist_is_refused(found):
     assert widget.index == 0
 
 
+def test_where_no_widget_is_shown_it_is_told_as_text(found):
+    assert mase.Widget(found)._repr_mimebundle_()[0]["text/plain"] == repr(found)
+    assert repr(mase.Widget(found[0])) == repr(found[0])
+
+
 def test_nothing_to_show_is_refused():
     with pytest.raises(OptionError, match="at least one"):
         mase.Widget([])

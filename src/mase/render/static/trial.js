@@ -28,9 +28,9 @@ export class Trial {
 
   /** Show the test of a new explanation. */
   open(attribution) {
-    const text = JSON.stringify(attribution.document);
-    if (text !== this.text) this.chosen = null;
-    [this.attribution, this.text, this.units, this.other] = [attribution, text, [], null];
+    const given = JSON.stringify([attribution.document, attribution.units]);
+    if (given !== this.given) this.chosen = null;
+    [this.attribution, this.given, this.units, this.other] = [attribution, given, [], null];
     this.root.hidden = false;
     this.#flipSet();
     this.show([]);

@@ -3,6 +3,7 @@
 import { error95 } from "./numbers.js";
 
 const LISTED = 5;
+const ROUNDING = 1e-4; // of the largest score: equal scores that have no error differ by less
 const LARGEST = 4e6; // steps of an alignment: a fraction of a second
 
 /**
@@ -10,12 +11,13 @@ const LARGEST = 4e6; // steps of an alignment: a fraction of a second
  *
  * Units with the same place in the same text are compared, and otherwise those that an alignment of the words puts
  * beside each other. If both explain the same number, two scores differ when their 95 % intervals have no value in
- * common. Otherwise scores have no common unit, and a word differs when it is among the five strongest of one only.
+ * common, and not by rounding alone. Otherwise scores have no common unit, and a word differs when it is among the five strongest of one only.
  */
 export function differences(a, b) {
   const pairs = aligned(a, b);
   const [first, second] = [a.responses[0], b.responses[0]];
-  const comparable = first.link === second.link && first.name === second.name && estimates(first) && estimates(second);
+  const same = ["link", "name", "against"].every((name) => first[name] === second[name]);
+  const comparable = same && estimates(first) && estimates(second);
   const differ = comparable ? apart(first, second) : listedOnce(first, second);
   const units = { a: new Set(), b: new Set() }, other = { a: new Map(), b: new Map() };
   for (const [i, j] of pairs) {
@@ -35,8 +37,9 @@ function estimates(response) {
 }
 
 function apart(first, second) {
+  const rounding = ROUNDING * Math.max(0, ...[...first.scores, ...second.scores].map(Math.abs));
   const error = (i, j) => error95(first.standard_errors[i]) + error95(second.standard_errors[j]);
-  return (i, j) => Math.abs(first.scores[i] - second.scores[j]) > error(i, j);
+  return (i, j) => Math.abs(first.scores[i] - second.scores[j]) > Math.max(rounding, error(i, j));
 }
 
 function listedOnce(first, second) {

@@ -4,8 +4,8 @@ import { duration, share } from "./numbers.js";
 
 /** Return the facts about an attribution in a line. */
 export function facts({ fit, zoomed, responses: [{ r2, r2_held_out: left }] }) {
-  const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0);
-  const cost = `${n.toLocaleString("en")} evaluations in ${duration(fit.seconds)}`;
+  const n = fit.n_queries + (zoomed?.fit.n_queries ?? 0), seconds = fit.seconds + (zoomed?.fit.seconds ?? 0);
+  const cost = `${n.toLocaleString("en")} evaluations in ${duration(seconds)}`;
   const heldOut = left === null ? "" : `held out ${share(left)} · `;
   return r2 === null ? cost : `R² ${share(r2)} · ${heldOut}${cost}`;
 }

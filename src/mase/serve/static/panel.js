@@ -27,6 +27,7 @@ const QUESTION = { text: "Ann lives in Oslo. Bob lives in Rome. Both like tea.",
 export class Panel {
   #waiting = 0; // the timer of the pause
   #asked = null; // what the explanation is of that is on the screen or under way
+  #choosing = null; // what ends the question for the article of another response
   #edited = false; // whether a prompt was typed that was not asked: a language model takes too long to follow every key
 
   /**
@@ -145,8 +146,11 @@ export class Panel {
         soFar(part(this.root, "result"), part(this.root, "counter").textContent);
       },
       done: (data) => this.#done(data),
-      failed: (problem) => this.#fail(problem),
-      cancelled: () => this.#say("The server stopped the explanation."),
+      failed: (problem) => this.#lose(problem),
+      cancelled: () => {
+        this.#asked = null;
+        this.#say("The server stopped the explanation.");
+      },
     });
   }
 
@@ -179,14 +183,15 @@ export class Panel {
 
   /** Show the response that the reader chose, and the test of its words. */
   async #choose() {
-    const { responses } = this.attribution, asked = this.#asked;
+    this.#choosing?.abort();
+    const { responses } = this.attribution, { signal } = (this.#choosing = new AbortController());
     const name = this.settings.shown || part(this.root, "shown").options[0].value;
     const chosen = responses.find((response) => response.name === name);
+    if (chosen) part(this.root, "shown").value = name;
     if (!chosen || chosen === responses[0]) return this.#test();
-    part(this.root, "shown").value = name;
     try {
-      const html = await server.article(this.explanation.id, name);
-      if (asked !== this.#asked || !this.attribution) return;
+      const html = await server.article(this.explanation.id, name, signal);
+      if (signal.aborted) return;
       this.attribution = { ...this.attribution, responses: [chosen, ...responses.filter((one) => one !== chosen)] };
       this.#article(html);
       this.trial.open(this.attribution);
@@ -195,7 +200,7 @@ export class Panel {
       this.#test();
       this.on.settled();
     } catch ({ name: type, message }) {
-      this.#fail({ type, message });
+      if (!signal.aborted) this.#lose({ type, message });
     }
   }
 
@@ -223,6 +228,7 @@ export class Panel {
   /** Forget the explanation. Its article and the room of what is below stay until there is another one. */
   #drop() {
     this.explanation.cancel();
+    this.#choosing?.abort();
     this.replacement.close();
     this.trial.close();
     this.regenerated.offer([], null);
@@ -248,6 +254,13 @@ export class Panel {
     if (status.textContent !== EXPLAINING) status.textContent = EXPLAINING;
     part(this.root, "progress").value = asked / of;
     part(this.root, "counter").textContent = `${asked.toLocaleString("en")} of ${of.toLocaleString("en")} evaluations`;
+  }
+
+  /** Say why there is no explanation. The same one can be asked for again. */
+  #lose(problem) {
+    this.#asked = this.attribution = null;
+    this.on.settled();
+    this.#fail(problem);
   }
 
   #fail({ type, message }) {

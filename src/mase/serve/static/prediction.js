@@ -9,6 +9,7 @@ const SHOWN = 4; // classes with a bar
 export class Prediction {
   #asked = null; // what the newest question is about
   #asking = null; // what ends the question under way
+  #answered = null; // what the numbers are of
 
   /**
    * @param {HTMLElement} root the panel
@@ -37,11 +38,14 @@ export class Prediction {
     const asked = JSON.stringify([model, text]);
     if (asked === this.#asked) return;
     this.#asked = asked;
+    this.#age();
     if (this.#asking) return;
     const asking = (this.#asking = new AbortController());
     try {
       const { labels, probabilities, values } = await server.predict(model, text, asking.signal);
       if (asking.signal.aborted) return;
+      this.#answered = asked;
+      this.#age();
       this.areValues = !probabilities;
       this.numbers = new Map(labels.map((label, place) => [label, (probabilities ?? values)[place]]));
       this.on.predicted();
@@ -71,9 +75,15 @@ export class Prediction {
     this.table.replaceChildren(...rows);
   }
 
+  /** Show whether the numbers are those of a former text. */
+  #age() {
+    this.table.classList.toggle("stale", this.#asked !== this.#answered);
+  }
+
   forget() {
     this.#asking?.abort();
-    this.#asked = this.#asking = null;
+    this.#asked = this.#asking = this.#answered = null;
+    this.#age();
     this.numbers = new Map(); // by label: probabilities, or values of a model without classes
     this.areValues = false;
     this.table.replaceChildren();

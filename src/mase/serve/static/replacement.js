@@ -30,7 +30,7 @@ export class Replacement {
     part(this.root, "replaced").textContent = `Instead of “${text}”`;
     this.form.hidden = false;
     const by = part(this.root, "by");
-    by.value = text;
+    by.value = text.replace(/\s*[\r\n]\s*/g, " "); // a field of one line would leave out line ends, and join words
     this.#place();
     by.select();
     by.focus();

@@ -47,8 +47,8 @@ export const regenerate = async (id, units, signal) =>
   (await (await ask(at(id) + "/answer", { method: "POST", body: { units }, signal })).json()).text;
 
 /** Return the article of one of several responses. */
-export const article = async (id, response) =>
-  (await ask(at(id) + "/article?" + new URLSearchParams({ response }))).text();
+export const article = async (id, response, signal) =>
+  (await ask(at(id) + "/article?" + new URLSearchParams({ response }), { signal })).text();
 
 export const page = (id) => at(id) + "/page";
 
