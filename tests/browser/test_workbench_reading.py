@@ -110,6 +110,18 @@ def test_the_scores_are_those_of_the_class_that_was_chosen_last(browse):
     assert not page.errors
 
 
+def test_no_word_can_be_replaced_in_an_explanation_that_is_gone(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target="all", **FEW))
+    page.explained()
+    page.word(0).focus()
+    page.tab.keyboard.press("r")
+    page.part("replacement").wait_for()
+    page.tab.route("**/article?**", lambda route: route.fulfill(status=503, json={}))
+    page.tab.locator("#a-shown").select_option(index=1)
+    page.part("problem").filter(has_text="503").wait_for()
+    assert page.part("replacement").is_hidden()
+
+
 def test_evaluations_and_time_are_of_the_same_explanations(browse):
     fact = """async (zoomed) => {
         const { facts } = await import("/static/facts.js");

@@ -258,8 +258,8 @@ export class Panel {
 
   /** Say why there is no explanation. The same one can be asked for again. */
   #lose(problem) {
-    this.#asked = this.attribution = null;
-    this.on.settled();
+    this.#asked = null;
+    this.#drop();
     this.#fail(problem);
   }
 
