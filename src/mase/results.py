@@ -94,13 +94,14 @@ def special_notes(*read: Tokens) -> tuple[Note, ...]:
 
 
 def category_notes(document: Document) -> tuple[Note, ...]:
-    """Return a note if categories are empty: a unit has a span of at least one character, so they are none."""
-    empty = [repr(field.name) for field in document.fields if field.value == "" and not field.fixed]
+    """Return a note if categories are empty or white space, of which no unit is made."""
+    valued = [field for field in document.fields if field.value is not None and not field.fixed]
+    empty = ", ".join(repr(field.name) for field in valued if not field.text.strip())
     if not empty:
         return ()
     message = (
-        f"the category {', '.join(empty)} is empty, so it was never masked and has no score; give a category that is "
-        "missing a name, such as 'none'"
+        f"a category that is empty was never masked and has no score: {empty}; give a category that is missing a name, "
+        "such as 'none'"
     )
     return (Note("empty-category", message),)
 

@@ -4,7 +4,7 @@ import re
 
 from tests.browser.classifiers import MOODS as LABELS
 from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW
-from tests.browser.test_workbench import COMPLAINT, FEW, REFUNDS, state
+from tests.browser.test_workbench import COMPLAINT, FEW, REFUNDS, second, state
 
 LSTM = MODELS[0]
 # Articles are given to the page when the test asks for it, whether or not the page still waits for them.
@@ -110,6 +110,18 @@ def test_the_scores_are_those_of_the_class_that_was_chosen_last(browse):
     assert not page.errors
 
 
+def test_no_word_can_be_replaced_in_an_explanation_that_is_gone(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target="all", **FEW))
+    page.explained()
+    page.word(0).focus()
+    page.tab.keyboard.press("r")
+    page.part("replacement").wait_for()
+    page.tab.route("**/article?**", lambda route: route.fulfill(status=503, json={}))
+    page.tab.locator("#a-shown").select_option(index=1)
+    page.part("problem").filter(has_text="503").wait_for()
+    assert page.part("replacement").is_hidden()
+
+
 def test_evaluations_and_time_are_of_the_same_explanations(browse):
     fact = """async (zoomed) => {
         const { facts } = await import("/static/facts.js");
@@ -146,6 +158,24 @@ def test_an_answer_that_failed_can_be_asked_for_again(browse):
     ask.click()
     page.explained()
     assert page.part("problem").is_hidden()
+
+
+def test_an_explanation_that_failed_is_not_asked_for_by_the_other_panel(browse):
+    page, refused = browse(), []
+
+    def refuse(route):
+        if route.request.post_data_json["text"] != COMPLAINT:
+            return route.fallback()
+        refused.append(route)
+        return route.fulfill(status=503, json={})
+
+    page.tab.route("**/api/explanations", refuse)
+    page.open(second({"model": REFUNDS, "text": COMPLAINT, **FEW}, text="no money"))
+    page.part("problem").filter(has_text="503").wait_for()
+    page.tab.fill("#b-text", "money back")
+    page.tab.locator('[data-side=b] [data-unit="1"]', has_text="back").wait_for()
+    assert page.part("problem").is_visible()
+    assert len(refused) == 1
 
 
 def test_a_prediction_of_a_former_text_is_pale(browse):

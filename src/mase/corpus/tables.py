@@ -258,26 +258,22 @@ def _selected(value: Any, columns: Sequence[str]) -> tuple[Sequence[str], Iterab
     pa, _ = require_pyarrow()
     pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
     if datasets is not None and isinstance(value, datasets.Dataset):
-        picked = value.select_columns(_picked(columns, value.column_names))
-        return value.column_names, picked.with_format("arrow").iter(_AT_A_TIME)
+        names = value.column_names
+        picked = value.select_columns([names[place] for place in _places(columns, names)])
+        return names, picked.with_format("arrow").iter(_AT_A_TIME)
     if pandas is not None and isinstance(value, pandas.DataFrame):
         names = [str(name) for name in value.columns]  # as Arrow has them, and a table without a heading 0, 1, ...
-        _check_once(columns, names)
-        places = [place for place, name in enumerate(names) if name in columns] or slice(None)
-        table = pa.Table.from_pandas(value.iloc[:, places], preserve_index=False)
+        table = pa.Table.from_pandas(value.iloc[:, _places(columns, names)], preserve_index=False)
     else:
         whole = pa.table(value)
         names = whole.column_names
-        _check_once(columns, names)
-        table = whole.select(_picked(columns, names))
+        table = whole.select(_places(columns, names))
     return names, table.to_batches(max_chunksize=_AT_A_TIME)
 
 
-def _check_once(columns: Sequence[str], names: Sequence[str]) -> None:
+def _places(columns: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Return where the columns are; if none is there, the first place, since the rows tell that it is missing."""
     repeated = next((name for name in columns if names.count(name) > 1), None)
     if repeated is not None:
         raise DataError(f"the table has the column {repeated!r} twice, expected unique names; rename or drop one")
-
-
-def _picked(columns: Sequence[str], names: Sequence[str]) -> list[str]:
-    return [name for name in columns if name in names] or list(names)
+    return [place for place, name in enumerate(names) if name in columns] or list(range(len(names)))[:1]

@@ -12,12 +12,17 @@ from mase.text import Span
 
 __all__ = ["Piece", "inline", "isolated", "labelled", "model_name", "pieces", "pieces_of_field", "visible"]
 
+# Flags of parts of a country (England, Scotland and Wales): a black flag, and tags that nobody sees.
+_FLAGS = "|".join(
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in name) + "\U000e007f"
+    for name in ("gbeng", "gbsct", "gbwls")
+)
 # Control characters except tab and line end; marks that change the reading direction; zero-width characters, which a
 # classifier reads but a person cannot see (except joiners, which scripts and emoji need), so also fillers and tags, in
-# which a whole text can be hidden; and surrogates, which cannot be encoded.
+# which a whole text can be hidden; and surrogates, which cannot be encoded. Flags are matched to be kept.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\u3164"
-    "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
+    f"\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]|{_FLAGS}"
 )
 
 
@@ -87,6 +92,8 @@ def labelled(attribution: Attribution, word: Word) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
+    if len(match[0]) > 1:
+        return match[0]
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)

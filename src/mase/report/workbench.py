@@ -59,7 +59,6 @@ def _settings(model: Mapping[str, Any], method: Mapping[str, Any]) -> Iterator[t
         "n_samples": method.get("n_samples"),
         "reference": space.get("reference") if isinstance(space, Mapping) else None,
         "link": method.get("link"),
-        "zoom": method.get("zoom"),
         "long": method.get("long"),
     }
     for name, value in found.items():

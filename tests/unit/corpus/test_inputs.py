@@ -120,6 +120,19 @@ def test_a_column_that_is_there_twice_is_an_error(table, name):
         open_source(table, text_column=name)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame([["a", 1, 2]], columns=["review", "n", "n"]),
+        pd.DataFrame({"review": ["a", "b"], "mixed": [1, "x"]}),
+        pa.table([["a"], [1], [2]], names=["review", "n", "n"]),
+    ],
+)
+def test_a_missing_column_is_named_whatever_the_others_are(table):
+    with pytest.raises(DataError, match="no column 'text', expected one of: 'review'"):
+        open_source(table)
+
+
 def test_a_date_of_arrow_beyond_those_of_python_is_an_error():
     table = pa.table({"text": ["a good film"], "until": pa.array([10**7], pa.int32()).cast(pa.date32())})
     with pytest.raises(DataError, match="the table cannot be read"):

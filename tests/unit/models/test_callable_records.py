@@ -138,6 +138,7 @@ def test_a_category_of_several_words_is_one_unit_and_an_empty_one_has_none():
     assert without.words == ("a", "b", "1")
     (message,) = [note.message for note in without.notes if note.code == "empty-category"]
     assert "'place'" in message
+    assert "empty-category" in {note.code for note in mase.Explainer(function, **options)(empty | {"place": " "}).notes}
     for other in (found, mase.Explainer(function, fixed=["place"], **options)(empty)):
         assert "empty-category" not in {note.code for note in other.notes}
 

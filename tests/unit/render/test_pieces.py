@@ -41,6 +41,9 @@ def test_characters_that_command_are_made_visible():
     assert inline("a\nb\tc") == "a␊b␉c"
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "hi")  # tags, with which a model reads what nobody sees
     assert visible(f"a{hidden}\u3164\uffa0\u180e\u206a\ufff9") == "a⟨E0068⟩⟨E0069⟩⟨3164⟩⟨FFA0⟩⟨180E⟩⟨206A⟩⟨FFF9⟩"
+    flag = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+    assert visible(f"go {flag}!") == f"go {flag}!"
+    assert visible(f"{flag[:-1]}{hidden}") == "🏴⟨E0067⟩⟨E0062⟩⟨E0065⟩⟨E006E⟩⟨E0067⟩⟨E0068⟩⟨E0069⟩"
 
 
 def test_fields_are_shown_one_below_the_other():

@@ -11,7 +11,8 @@ const LARGEST = 4e6; // steps of an alignment: a fraction of a second
  *
  * Units with the same place in the same text are compared, and otherwise those that an alignment of the words puts
  * beside each other. If both explain the same number, two scores differ when their 95 % intervals have no value in
- * common, and not by rounding alone. Otherwise scores have no common unit, and a word differs when it is among the five strongest of one only.
+ * common, and not by rounding alone. Otherwise scores have no common unit, and a word differs when it is among the five
+ * strongest of one only.
  */
 export function differences(a, b) {
   const pairs = aligned(a, b);

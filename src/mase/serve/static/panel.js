@@ -26,7 +26,8 @@ const QUESTION = { text: "Ann lives in Oslo. Bob lives in Rome. Both like tea.",
 
 export class Panel {
   #waiting = 0; // the timer of the pause
-  #asked = null; // what the explanation is of that is on the screen or under way
+  #asked = null; // what the explanation is of that is on the screen or under way, or ended without one
+  #ended = false; // whether it ended without one, so that the same can be asked for again
   #choosing = null; // what ends the question for the article of another response
   #edited = false; // whether a prompt was typed that was not asked: a language model takes too long to follow every key
 
@@ -82,7 +83,7 @@ export class Panel {
     else if (!model) this.#unable(`${settings.model} is not open here.`, OTHER_MODEL);
     else if (model.state === "loading") this.#nothing(`${settings.model} is loading …`);
     else if (model.state === "failed") this.#unable(`${settings.model} could not be loaded.`, model.message);
-    else this.#ask(typed);
+    else this.#ask(typed, opened);
     this.controls.show(settings, this.prediction); // which is forgotten by now if there is nothing to predict
   }
 
@@ -94,9 +95,9 @@ export class Panel {
   /** Cancel what is under way. */
   stop() {
     clearTimeout(this.#waiting);
-    if (!this.#asked || this.attribution) return;
+    if (!this.#asked || this.#ended || this.attribution) return;
     this.explanation.cancel();
-    this.#asked = null;
+    this.#ended = true;
     this.#say("Stopped. Change the text or a setting to explain again.");
   }
 
@@ -108,16 +109,17 @@ export class Panel {
   }
 
   // ------------------------------------------------------------------ prediction and explanation
-  #ask(typed) {
+  #ask(typed, opened) {
     if (!this.answers) this.#predict();
     const request = this.controls.request(this.settings), asked = JSON.stringify(request);
-    if (asked === this.#asked) {
+    if (asked === this.#asked && !(opened && this.#ended)) {
       if (this.attribution) this.#choose();
       return;
     }
     this.#edited ||= this.answers && typed;
     if (this.#edited) this.root.querySelector(".empty")?.remove();
     this.#asked = this.#edited ? null : asked;
+    this.#ended = false;
     this.#drop();
     this.#say("");
     clearTimeout(this.#waiting);
@@ -148,7 +150,7 @@ export class Panel {
       done: (data) => this.#done(data),
       failed: (problem) => this.#lose(problem),
       cancelled: () => {
-        this.#asked = null;
+        this.#ended = true;
         this.#say("The server stopped the explanation.");
       },
     });
@@ -258,8 +260,8 @@ export class Panel {
 
   /** Say why there is no explanation. The same one can be asked for again. */
   #lose(problem) {
-    this.#asked = this.attribution = null;
-    this.on.settled();
+    this.#ended = true;
+    this.#drop();
     this.#fail(problem);
   }
 
