@@ -5,7 +5,7 @@ the long run is the mean over the other seeds with the same rule; its own error 
 RECORDS as a line of JSON as soon as it is done, so that an interrupted run continues where it stopped. Targets may run
 side by side, each in a process of its own:
 
-    python experiments/stopping.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 40
+    python experiments/stopping.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 200
 
 Without a target, the page is written, and what it says of each text goes to `experiments/stopping/texts.jsonl`:
 
