@@ -257,23 +257,27 @@ def _selected(value: Any, columns: Sequence[str]) -> tuple[Sequence[str], Iterab
     """Return the names of all columns, and those that are asked for in batches of Arrow."""
     pa, _ = require_pyarrow()
     pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
-    if datasets is not None and isinstance(value, datasets.Dataset):
-        names = value.column_names
-        picked = value.select_columns([names[place] for place in _places(columns, names)])
+    is_dataset = datasets is not None and isinstance(value, datasets.Dataset)
+    is_frame = pandas is not None and isinstance(value, pandas.DataFrame)
+    table = value if is_dataset or is_frame else pa.table(value)
+    # Those of pandas are as Arrow has them; a table without a heading has 0, 1, ...
+    names = [str(name) for name in value.columns] if is_frame else table.column_names
+    places = _places(columns, names)
+    if not places:  # nothing is read, as the rows tell that a column is missing
+        table = pa.table({name: pa.nulls(len(table)) for name in names[:1]})
+    elif is_dataset:
+        picked = table.select_columns([names[place] for place in places])
         return names, picked.with_format("arrow").iter(_AT_A_TIME)
-    if pandas is not None and isinstance(value, pandas.DataFrame):
-        names = [str(name) for name in value.columns]  # as Arrow has them, and a table without a heading 0, 1, ...
-        table = pa.Table.from_pandas(value.iloc[:, _places(columns, names)], preserve_index=False)
+    elif is_frame:
+        table = pa.Table.from_pandas(table.iloc[:, places], preserve_index=False)
     else:
-        whole = pa.table(value)
-        names = whole.column_names
-        table = whole.select(_places(columns, names))
+        table = table.select(places)
     return names, table.to_batches(max_chunksize=_AT_A_TIME)
 
 
 def _places(columns: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return where the columns are; if none is there, the first place, since the rows tell that it is missing."""
+    """Return the places of those of the columns that are there."""
     repeated = next((name for name in columns if names.count(name) > 1), None)
     if repeated is not None:
         raise DataError(f"the table has the column {repeated!r} twice, expected unique names; rename or drop one")
-    return [place for place, name in enumerate(names) if name in columns] or list(range(len(names)))[:1]
+    return [place for place, name in enumerate(names) if name in columns]

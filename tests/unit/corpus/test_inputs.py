@@ -125,6 +125,7 @@ def test_a_column_that_is_there_twice_is_an_error(table, name):
     [
         pd.DataFrame([["a", 1, 2]], columns=["review", "n", "n"]),
         pd.DataFrame({"review": ["a", "b"], "mixed": [1, "x"]}),
+        pd.DataFrame({"review": [1, "x"], "other": ["a", "b"]}),
         pa.table([["a"], [1], [2]], names=["review", "n", "n"]),
     ],
 )
