@@ -80,11 +80,15 @@ def texts_of(target: str, model: Any, data_dir: str, skip: int, n_texts: int) ->
 
 
 def explanation(explainer: mase.Explainer, chosen: Chosen) -> dict[str, Any]:
+    """Explain a text, and return the record of it."""
+    return recorded(explainer(chosen.text), chosen, explainer.seed)
+
+
+def recorded(found: mase.Attribution, chosen: Chosen, seed: int) -> dict[str, Any]:
     """Return the record of one explanation."""
-    found = explainer(chosen.text)
     numbers = {"scores": found.scores, "errors": found.standard_errors, **found.responses[0].effects}
     rounded = {name: np.round(values, DIGITS).tolist() for name, values in numbers.items()}
-    return {"row": chosen.row, "seed": explainer.seed, "n_queries": found.fit.n_queries, **rounded}
+    return {"row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries, **rounded}
 
 
 def records(path: Path) -> list[dict[str, Any]]:

@@ -188,10 +188,27 @@ class Registry(Mapping[str, Any]):
 
 @cache
 def _entry_points(group: str, _path: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of a group from all packages on the search path; cached, because reading is slow."""
-    from importlib.metadata import entry_points
+    """Return the entry points of a group from all packages on the search path; cached, because reading is slow.
 
-    return entry_points(group=group)
+    Raises
+    ------
+    PluginError
+        If those of a package, whatever their group, cannot be read.
+    """
+    from importlib.metadata import distributions, entry_points
+
+    try:
+        return entry_points(group=group)
+    except Exception:
+        for package in distributions():
+            try:
+                list(package.entry_points)
+            except Exception as error:
+                raise PluginError(
+                    f"the file entry_points.txt of the package {package.metadata['Name']} {package.version} cannot be "
+                    f"read ({type(error).__name__}: {error}); reinstall or uninstall that package"
+                ) from error
+        raise
 
 
 def _package(point: "EntryPoint") -> str:

@@ -101,7 +101,7 @@ def _word_pattern() -> re.Pattern[str]:
     codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
     marks = "".join(re.escape(chr(c)) for c in codes if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
     # Soft hyphens, joiners and direction marks do not end a word, as in the word rules of Unicode (UAX 29, WB4).
-    letter = rf"[^\W_{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}][{marks}\xad\u200c-\u200f\u2060]*"
+    letter = rf"[^\W_{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}][{marks}\xad\u180e\u200c-\u200f\u2060\ufeff]*"
     inside = r"['’]|(?<=\d)[.,](?=\d)"
     cluster = rf"[{_LEADING_VOWELS}]?[{_SOUTH_EAST_ASIAN}](?:{_STACKED}|[{marks}]|[{_FOLLOWING_VOWELS}]|{_SILENCED})*"
     return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|{cluster}|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")

@@ -277,3 +277,10 @@ def test_a_verb_that_is_built_in_is_not_replaced_and_the_help_says_so(package):
     assert status == 0
     assert "the package greedy_verb 0.1 adds the command 'models', which is built in" in text
     assert "lstm-imdb" in called("models")[1]
+
+
+def test_a_damaged_list_of_entry_points_names_its_package(package, tmp_path):
+    package("damaged", "mase.links", "broken", "")
+    (tmp_path / "damaged" / "damaged-0.1.dist-info" / "entry_points.txt").write_text("[console_scripts]\nno sign\n")
+    with pytest.raises(PluginError, match=r"entry_points\.txt of the package damaged 0\.1 .*reinstall or uninstall"):
+        list(LINKS)

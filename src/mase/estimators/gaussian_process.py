@@ -35,6 +35,7 @@ _BLOCK = 1_000
 # Pairs of paths to the laws that scores aim at, and how often the variance of the scores at their ends counts: the
 # posterior knows less of other seeds than there is to know. Chosen on validation texts.
 _PAIRS, _AIMED = 8, 4
+_ROUNDING = 1e-10  # the least error of a coefficient, as a share of the largest one
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +242,7 @@ class _Solved:
         noise = spread * np.random.default_rng(0).standard_normal((_PAIRS, len(spread)))
         errors = np.concatenate([noise, -noise])
         ends = self_consistent(aim, lambda mixtures: scores(mixtures) + errors, len(spread), len(errors))
-        mean = Mixture(
-            *(np.mean(each, axis=0) for each in zip(*((end.shares, end.rates) for end in ends), strict=True))
-        )
+        mean = Mixture(np.mean([end.shares for end in ends], axis=0), np.mean([end.rates for end in ends], axis=0))
         return self.under(Coefficients.of_mixture(mean), _AIMED * scores(ends).var(axis=0))
 
     def under(self, target: Coefficients, moved: Floats) -> Estimate:
@@ -263,8 +262,10 @@ class _Solved:
             covariance += spread / self.n_blocks**2
             mean += found.mean / self.n_blocks
             used += found.used / len(self.blocks)
-        known = np.diag(covariance) <= 0  # by rounding: the difference of two large numbers
+        least = (_ROUNDING * np.abs(mean).max()) ** 2
+        known = np.diag(covariance) <= least  # below 0, too: the difference of two large numbers
         covariance[known] = covariance[:, known] = 0.0
+        covariance[known, known] = least
         return Estimate(mean, covariance, used, prior=True, changes=changes)
 
 

@@ -18,7 +18,7 @@ from mase.regression.covariance import Covariance
 from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 from mase.regression.rounds import shares
-from mase.testing import FunctionProbe
+from mase.testing import FunctionProbe, linear
 
 P = 8
 
@@ -117,6 +117,14 @@ def test_a_linear_model_is_found_exactly():
     found = GaussianProcess().fit(rows)
     assert found.gamma == pytest.approx(np.arange(1.0, P + 1), abs=1e-3)
     assert found.dof == pytest.approx(P, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_of_a_linear_model_cover_what_is_rounded(seed):
+    gamma = np.random.default_rng(seed).standard_t(3, 30)
+    found = run(linear(gamma), "mase", seed, n_samples=400).estimate
+    assert (np.abs(found.gamma - gamma) <= 1.96 * np.sqrt(found.variances)).all()
+    assert np.sqrt(found.variances).max() < 1e-6
 
 
 @pytest.mark.parametrize("p", [3, 10])
