@@ -10,7 +10,7 @@ from scipy.special import expit, ndtri, softmax, stdtrit
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
-from mase.regression.covariance import MOST_CORRELATED, no_scatter, scatter
+from mase.regression.covariance import MOST_CORRELATED, no_scatter, product, scatter, times
 from mase.regression.decomposition import decomposed
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
@@ -92,14 +92,13 @@ class EmpiricalBayes:
 
 
 def correlations(p: int) -> Iterator[Floats]:
-    """Yield a factor L `(p, p)` of each correlation matrix LL' that is compared.
+    """Yield a factor L `(p, p)` of each correlation matrix LL' that is compared: of I, its diagonal `(p,)`.
 
-    For more than `MOST_CORRELATED` coefficients there is only the diagonal `(p,)` of L = I.
+    For more than `MOST_CORRELATED` coefficients there is only I.
     """
+    yield np.ones(p)
     if p > MOST_CORRELATED:
-        yield np.ones(p)
         return
-    yield np.eye(p)
     distances = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     for share in _SHARES:
         for reach in _RANGES:
@@ -176,7 +175,7 @@ class _Posterior:
 
     @classmethod
     def of(cls, rows: _Rows, factor: Floats) -> "_Posterior":
-        u, s, vt = _decomposed(_times(rows.z, factor))
+        u, s, vt = _decomposed(times(rows.z, factor))
         projected = u.T @ rows.y
         rest = rows.rest + max(float(rows.y @ rows.y - projected @ projected), 0.0)
         ratios = np.exp(_LOG_ODDS)[:, None] * rows.free / max(float(s @ s), _NONE)
@@ -217,7 +216,7 @@ class _Posterior:
     @property
     def _to_gamma(self) -> Floats:
         """LV `(p, r)`."""
-        return _times(self.directions.T, self.factor.T).T
+        return times(self.directions.T, self.factor.T).T
 
     def _root(self, mean: Floats) -> Floats:
         """Return a factor `(r, r + m)` of the covariance of V'g: within each lambda, and of the means over lambda."""
@@ -231,7 +230,8 @@ class _Posterior:
         """Return the prior covariance of gamma in the directions in which no row varies."""
         if self.directions.shape[1] == len(self.factor):
             return no_scatter(len(self.factor))
-        return np.asarray(self.scale * (scatter(np.atleast_2d(self.factor.T)) - scatter(to_gamma.T)))
+        prior = product(self.factor, whole=len(self.factor) <= MOST_CORRELATED)
+        return np.asarray(self.scale * (prior - scatter(to_gamma.T)))
 
 
 def _decomposed(rows: Floats) -> tuple[Floats, Floats, Floats]:
@@ -246,8 +246,3 @@ def _decomposed(rows: Floats) -> tuple[Floats, Floats, Floats]:
     varying = squares > _SMALLEST * squares[-1]
     u, s = u[:, varying], np.sqrt(squares[varying])
     return u, s, (u / s).T @ rows
-
-
-def _times(rows: Floats, factor: Floats) -> Floats:
-    """Return the product of rows `(n, p)` and a factor `(p, p)`, or the diagonal `(p,)` of one."""
-    return rows * factor if factor.ndim == 1 else rows @ factor

@@ -141,7 +141,7 @@ class GaussianProcess:
         varied = [rows for rows in blocks if not rows.constant]
         if not varied:
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        prior = Prior.of(np.eye(problem.p), varied[0])
+        prior = Prior.of(np.ones(problem.p), varied[0])
         for _ in range(_ROUGH_STEPS):
             prior = self._updated(prior, varied[0], Posterior.of(varied[0], prior, (_USUAL,), whole=False))
         found = [Posterior.of(rows, prior, (_USUAL,), whole=False) for rows in varied]

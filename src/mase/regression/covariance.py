@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve
 from mase.arrays import Floats, Ints, as_floats
 from mase.errors import OptionError, ShapeError
 
-__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "scatter"]
+__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "scatter", "times"]
 
 # Beyond this number of coordinates only variances are stored: the memory of a full matrix grows quadratically.
 MOST_CORRELATED = 2_000
@@ -64,6 +64,18 @@ def scatter(rows: Floats) -> Floats:
     if rows.shape[1] <= MOST_CORRELATED:
         return np.asarray(rows.T @ rows)
     return np.asarray(np.einsum("np,np->p", rows, rows))
+
+
+def times(rows: Floats, factor: Floats) -> Floats:
+    """Return the product of rows `(n, p)` and a factor `(p, p)`, or the diagonal `(p,)` of one."""
+    return rows * factor if factor.ndim == 1 else rows @ factor
+
+
+def product(factor: Floats, *, whole: bool) -> Floats:
+    """Return LL' `(p, p)` of a factor L `(p, p)` or its diagonal `(p,)`; if not `whole`, only its diagonal `(p,)`."""
+    if factor.ndim == 1:
+        return np.diag(factor**2) if whole else factor**2
+    return np.asarray(factor @ factor.T if whole else np.square(factor).sum(axis=1))
 
 
 def no_scatter(p: int) -> Floats:

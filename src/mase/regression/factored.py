@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from mase.arrays import Floats
 from mase.regression.anova import InteractionKernel
+from mase.regression.covariance import times
 from mase.regression.decomposition import decomposed
 from mase.regression.distinct_rows import DistinctRows
 
@@ -34,7 +35,8 @@ class Prior:
     Attributes
     ----------
     factor, scales
-        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`.
+        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`. Of a
+        diagonal factor there is the diagonal `(p,)`.
     noise
         The variance of different answers to one row, relative to that of the interactions.
     """
@@ -54,8 +56,11 @@ class Prior:
 
     @property
     def root(self) -> Floats:
-        """A root `(p, p)` of the covariance of the linear coefficients, under which a row has variance 1."""
-        return np.asarray(np.sqrt(4 * self.scales / self.scales.sum())[:, None] * self.factor)
+        """A root `(p, p)` of the covariance of the linear coefficients, under which a row has variance 1.
+
+        Of a diagonal root there is the diagonal `(p,)`.
+        """
+        return np.asarray((np.sqrt(4 * self.scales / self.scales.sum()) * self.factor.T).T)
 
     def weights(self, reach: float) -> Floats:
         """Return the weights `(p,)` of the coordinates in the kernel of interactions."""
@@ -125,7 +130,7 @@ class Factored:
     Attributes
     ----------
     whitened, root
-        The contrasts, and the root of the prior `(p, p)`.
+        The contrasts, and the root of the prior `(p, p)`, or its diagonal `(p,)`.
     ratios
         Variance of the linear part in each direction `(d,)`. That of the rest is 1.
     basis
@@ -148,11 +153,11 @@ class Factored:
 
     @classmethod
     def of(cls, whitened: Whitened, root: Floats) -> Self:
-        """Return the kernels for contrasts of rows and the root of a prior `(p, p)`."""
-        ratios, basis, linear = _diagonal(whitened.halves @ root)
+        """Return the kernels for contrasts of rows and the root of a prior `(p, p)`, or its diagonal `(p,)`."""
+        ratios, basis, linear = _diagonal(times(whitened.halves, root))
         y = basis.T @ whitened.y
         other_y = whitened.y - basis @ y
-        return cls(whitened, root, ratios, basis, y, linear @ root.T, basis.T @ whitened.halves, other_y)
+        return cls(whitened, root, ratios, basis, y, times(linear, root.T), basis.T @ whitened.halves, other_y)
 
     @property
     def reach(self) -> float:

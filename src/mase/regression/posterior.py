@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Floats
+from mase.regression.covariance import product
 from mase.regression.distinct_rows import DistinctRows
 from mase.regression.factored import LINEAR, REST, Factored, Prior, Whitened, averaged
 
@@ -116,8 +117,7 @@ class _OfReach:
             if whole
             else interactions.coefficient_variances(rows.target)
         )
-        spreads = _product(factored.root.T, factored.root.T, whole=whole), spread
-        before = (scale @ LINEAR) * spreads[0] + (scale @ REST) * spreads[1]
+        before = (scale @ LINEAR) * product(factored.root, whole=whole) + (scale @ REST) * spread
         covariance = _product(between, between, whole=whole) + before
         covariance -= (scale @ REST) * _product(others, others, whole=whole)
         own, shared, rests = ((scale * _SHARES) @ precision)[:, :, None]

@@ -37,7 +37,8 @@ def distinct(noise=0.0, seed=0):
 def dense(rows, prior, reach, linear):
     """Return the covariance of the responses, of coefficients with them, and of coefficients, `(u, u)` to `(p, p)`."""
     interactions, rest = InteractionKernel.of(prior.weights(reach)), expit(-np.log(linear / (1 - linear)))
-    halves, own = rows.signs / 2 @ prior.root, prior.root @ prior.root.T
+    root = np.diag(prior.root) if prior.root.ndim == 1 else prior.root
+    halves, own = rows.signs / 2 @ root, root @ root.T
     kernel = linear * halves @ halves.T + rest * rows.kernel(interactions, prior.noise)
     crossed = linear * rows.signs / 2 @ own + rest * interactions.cross_covariance(rows.signs, rows.target)
     return kernel, crossed, linear * own + rest * interactions.coefficient_covariance(rows.target)
@@ -48,10 +49,11 @@ def dense(rows, prior, reach, linear):
     [
         (FACTOR, 0.0),
         (FACTOR, 0.5),
+        (np.array([1.0, 2.0, 1.0, 0.5, 1.0]), 0.0),
         (np.diag([1.0, 1.0, 1.0, 1.0, 1e-5]), 0.0),
         (np.diag([1.0, 1.0, 1.0, 1.0, 0.0]), 0.0),
     ],
-    ids=["exact", "noisy", "one is nearly known", "one is known"],
+    ids=["exact", "noisy", "diagonal", "one is nearly known", "one is known"],
 )
 def test_it_is_the_posterior_with_an_unknown_constant_averaged_over_the_linear_share(factor, noise):
     rows = distinct()
@@ -71,6 +73,7 @@ def test_it_is_the_posterior_with_an_unknown_constant_averaged_over_the_linear_s
     apart = (means - shares @ means) * np.sqrt(shares)[:, None]
     expected = np.einsum("s,spq->pq", shares, covariances) + apart.T @ apart
     assert found.covariance == pytest.approx(expected, abs=1e-8)
+    assert Posterior.of(rows, prior, (2.0,), whole=False).variances == pytest.approx(np.diag(expected), abs=1e-8)
     assert found.share == pytest.approx(expit(ODDS[np.argmax(joint)]))
 
 
