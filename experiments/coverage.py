@@ -31,7 +31,7 @@ from complement import table as compared
 from scipy.special import stdtrit
 
 import mase
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.datasets import load as load_split
 from mase.method import Method
 from mase.methods import resolve
@@ -108,18 +108,23 @@ def covered(scores: Floats, errors: Floats) -> dict[str, float]:
     """
     n, spread = len(scores), scores.std(axis=0, ddof=1)
     long_run = (scores.sum(axis=0) - scores) / (n - 1)
-    inside = np.abs(scores - long_run) <= Z * np.hypot(errors, spread / (n - 1) ** 0.5)
+    rounded = 10.0**-DIGITS  # as the records are
+    inside = np.abs(scores - long_run) <= Z * np.hypot(errors, spread / (n - 1) ** 0.5) + rounded
     order, shown = np.argsort(-scores.mean(axis=0)), np.argsort(-scores, axis=1)[:, :TOP]
     top, rest = order[:TOP], order[TOP:]
-    moving = np.where(spread > 0, spread, np.nan)  # a word that equals the reference scores 0 with every seed
-    width = np.sqrt((errors**2).mean(axis=0)) / moving
+    moving = spread > rounded  # a word that equals the reference scores 0 with every seed
+
+    def width(words: Ints) -> float:
+        some = words[moving[words]]
+        return float((np.sqrt((errors[:, some] ** 2).mean(axis=0)) / spread[some]).mean()) if len(some) else np.nan
+
     return {
         "top": float(inside[:, top].mean()),
         "shown": float(np.take_along_axis(inside, shown, axis=1).mean()),
         "rest": float(inside[:, rest].mean()),
         "same": float(np.isin(shown, top).mean()),
-        "width_top": float(np.nanmean(width[top])),
-        "width_rest": float(np.nanmean(width[rest])),
+        "width_top": width(top),
+        "width_rest": width(rest),
     }
 
 

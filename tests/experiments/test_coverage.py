@@ -47,3 +47,11 @@ def test_words_that_other_seeds_show_are_not_the_same(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     (found,) = script("coverage").by_text(explanations("mase", 1, 200, spread=2.0, told=2.0))
     assert 0.65 < found["same"] < 0.9  # chance alone: five of eight words, .625
+
+
+@needs_repository
+def test_scores_that_are_the_same_with_every_seed_are_covered(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    scores = np.tile([3.336066, 0.1, 0.3, 0.7, 0.0, 1.1], (17, 1))
+    found = script("coverage").covered(scores, np.zeros_like(scores))
+    assert (found["top"], found["shown"], found["rest"]) == (1, 1, 1)
