@@ -127,10 +127,10 @@ INTRODUCTION = f"""\
 # What the 95 % intervals cover on other families of models
 
 Made by `experiments/coverage_families.py`, whose first lines say how to repeat it: `mase` with as many samples as
-`n_samples="auto"` gives, and validation texts of {FEWEST_WORDS} to {MOST_WORDS} words. The first {SKIPPED} of each
-model are left out, because settings were chosen on some texts of the first four models, those of the confirmation. The
-other models are of scikit-learn, on tf-idf weights of {N_FEATURES:,} words of IMDB, fitted to {N_TRAINED:,} training
-texts. Nothing was chosen on them.
+`n_samples="auto"` gives, and validation texts of {FEWEST_WORDS} to {MOST_WORDS} words. The first {SKIPPED}
+of each model are left out, because settings were chosen on some texts of the first four models, those of the
+confirmation. The other models are of scikit-learn, on tf-idf weights of {N_FEATURES:,} words of IMDB, fitted to
+{N_TRAINED:,} training texts. Nothing was chosen on them.
 
 Each figure is the share of the intervals, of {Z} standard errors, that contain the long-run value of the score: its
 mean over the other seeds, whose own error is counted. *Highest* are the {TOP} highest words of the long run (± is a
