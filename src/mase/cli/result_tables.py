@@ -31,6 +31,7 @@ from mase.render.table import FORMATS, Cell, Table, html_page
 __all__ = ["Claims", "show"]
 
 _WIDEST = 10_000  # a file or a pipe has no fixed width
+_GAP = 2  # between columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,9 @@ def _print(evaluation: Evaluation, shown: Sequence[Table]) -> None:
         console.width = _WIDEST
     console.print(Text("\n".join(_facts(evaluation)), style="dim"))
     for table in shown:
-        console.print()
-        console.print(_printed(table))
+        for grid in _printed(table, console.width):
+            console.print()
+            console.print(grid)
     console.file.flush()
 
 
@@ -199,12 +201,37 @@ def _row(name: str, others: Iterator[str] | Sequence[str]) -> tuple[Cell, ...]:
     return (Cell(name), *map(Cell, others))
 
 
-def _printed(table: Table) -> Grid:
-    """Return a table for the terminal. The best have an asterisk, too, because a pipe shows nothing in bold."""
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    grid.add_column(inline(table.head[0]), no_wrap=True)
-    for name in table.head[1:]:
-        grid.add_column(Text(inline(name)), justify="right")
-    for row in table.rows:
-        grid.add_row(*(Text(inline(f"{cell.text} *" if cell.bold else cell.text), "bold" * cell.bold) for cell in row))
-    return grid
+def _printed(table: Table, width: int) -> Iterator[Grid]:
+    """Yield grids that are at most `width` cells wide, each with the names of the rows.
+
+    Columns that do not fit beside each other come below each other, because a number that is cut off is another number.
+    """
+    rows = [[_text(cell) for cell in row] for row in table.rows]
+    head = [Text(inline(name), "bold") for name in table.head]
+    needed = [max(text.cell_len for text in column) + _GAP for column in zip(head, *rows, strict=True)]
+    for columns in _beside(needed, width + _GAP):
+        grid = Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+        grid.add_column(head[0], overflow="fold")
+        for column in columns:
+            grid.add_column(head[column], justify="right", no_wrap=True)
+        for row in rows:
+            grid.add_row(row[0], *(row[column] for column in columns))
+        yield grid
+
+
+def _text(cell: Cell) -> Text:
+    """Return a cell for the terminal. The best have an asterisk, too, because a pipe shows nothing in bold."""
+    return Text(inline(f"{cell.text} *" if cell.bold else cell.text), "bold" * cell.bold)
+
+
+def _beside(needed: Sequence[int], width: int) -> list[list[int]]:
+    """Return the numbers of the columns after the first one, in groups that fit beside the first: at least one each."""
+    groups: list[list[int]] = []
+    room = 0
+    for column in range(1, len(needed)):
+        if not groups or needed[column] > room:
+            groups.append([])
+            room = width - needed[0]
+        groups[-1].append(column)
+        room -= needed[column]
+    return groups

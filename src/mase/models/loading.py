@@ -8,6 +8,7 @@ from mase.errors import DataError, OptionError
 from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.http.address import is_url
+from mase.models.local_path import check_local_path
 from mase.models.protocol import Model
 from mase.registry import unknown
 
@@ -43,7 +44,8 @@ def load(
     UnknownNameError
         If there is no such model.
     DataError
-        If its files cannot be read, are beyond the limits (`mase.models.limits`), or would run code.
+        If nothing is at a path, or its files cannot be read, are beyond the limits (`mase.models.limits`), or would
+        run code.
     MissingDependencyError
         If torch (or transformers) is not installed.
     OptionError
@@ -56,6 +58,7 @@ def load(
         if download or device is not None or trust_remote_code:
             raise OptionError("got download, device or trust_remote_code with a URL, expected none: the server decides")
         return _behind_url(name)
+    check_local_path(name_or_path)
     local = named(name_or_path, (*BUNDLED, *ADAPTED)) or _exists(name)
     if local and is_adapted(name_or_path):
         require("torch", "hf")

@@ -123,6 +123,27 @@ def test_the_best_and_those_not_shown_to_be_worse_are_marked(run, table):
     assert "≈" not in run("-i", table(), "--k", "1,3", "--methods", "mase-mask").stdout
 
 
+@pytest.mark.parametrize("width", [40, 50, 80, 120])
+def test_a_terminal_shows_every_number_whole(run, table, monkeypatch, width):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    arguments = ("-i", table(), "--k", "1,2,3,4,5,6", "--methods", "mase-mask,random")
+    numbers = re.findall(r"\[.*?\]|=\d|-?\d\.\d\d\b", tables(run(*arguments)))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = tables(run(*arguments))
+    assert max(map(len, shown.splitlines())) <= width
+    assert sorted(re.findall(r"\[.*?\]|=\d|-?\d\.\d\d\b", shown)) == sorted(numbers)
+
+
+def tables(result):
+    """Return what is printed from the first metric to the costs, and the agreement, without colours."""
+    printed = re.sub(r"\x1b\[[\d;]*m", "", result.stdout)
+    return (
+        printed[printed.index("delta-accuracy") : printed.index("cost per text")]
+        + printed[printed.index("agreement") :]
+    )
+
+
 def test_json_has_the_p_value_of_every_difference(run, table):
     document = json.loads(run("-i", table(), "--methods", "mase-mask,random", "--json").stdout)
     (pair,) = document["differences"]

@@ -19,7 +19,7 @@ from mase.models.engine import user_code
 __all__ = ["Cache", "Forward", "cache_of", "half_weights"]
 
 # The names under which models of transformers return keys and values, or states, and take them again.
-_CACHES = ("past_key_values", "cache_params")
+_CACHES = ("cache", "past_key_values", "cache_params")
 # What a cache raises that cannot be shortened, such as one of states, or of a window that is full.
 _UNSHORTENED = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
 

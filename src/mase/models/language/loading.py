@@ -9,6 +9,7 @@ from mase.errors import DataError, OptionError
 from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, named
 from mase.models.document import is_folder
+from mase.models.local_path import check_local_path
 
 if TYPE_CHECKING:
     from mase.models.language.causal import CausalLM
@@ -53,6 +54,7 @@ def load_language_model(
     MissingDependencyError
         If torch or transformers is not installed.
     """
+    check_local_path(name_or_path)
     _check_foreign(name_or_path)
     _require()
     from mase.models.devices import moved
