@@ -13,7 +13,7 @@ import torch
 
 from mase.arrays import Floats, Ints
 from mase.models.batching import in_batches
-from mase.models.language.forward import Forward, cache_of
+from mase.models.language.forward import Forward
 from mase.models.language.plan import batches
 from mase.models.language.scoring import Row, chosen_log_probabilities, costs_of, enough_memory
 
@@ -79,7 +79,7 @@ class EncoderDecoderScorer:
                 if token in stops:
                     break
                 answer.append(token)
-                source, cache = self._read(source, output), cache_of(output)
+                source, cache = self._read(source, output), self.forward.cache_of(output)
                 fresh = [*self.prefix, *answer] if cache is None else [token]
         return answer
 

@@ -1,6 +1,7 @@
 """Forward passes of a causal language model that compute logits only at chosen positions, with a cache or without."""
 
 import copy
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from mase.models.borrow import borrowed, here
 from mase.models.devices import device_of
 from mase.models.engine import user_code
 
-__all__ = ["Cache", "Forward", "cache_of", "half_weights"]
+__all__ = ["Cache", "Forward", "half_weights"]
 
 # The names under which models of transformers return keys and values, or states, and take them again.
 _CACHES = ("cache", "past_key_values", "cache_params")
@@ -105,7 +106,17 @@ class Forward:
         if cache is not None:
             arguments[cache.name] = cache.value
         logits, output = self.logits(arguments, index)
-        return logits, cache_of(output) if keep else None
+        return logits, self.cache_of(output) if keep else None
+
+    def cache_of(self, output: Any) -> Cache | None:
+        """Return the cache in an output, with the name of the argument that takes it; None if there is none.
+
+        An output may have it under a name that the model does not know, as that of a newer version of transformers.
+        """
+        known = inspect.signature(self.module.forward).parameters
+        names = [name for name in _CACHES if name in known] or _CACHES  # a wrapper may take any arguments
+        found = ((name, getattr(output, name, None)) for name in names)
+        return next((Cache(name, value) for name, value in found if value is not None), None)
 
     def logits(self, arguments: Mapping[str, Any], index: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """Return logits `(m, vocabulary)` at m positions of the rows one after the other, and all that is returned.
@@ -179,9 +190,3 @@ def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Return rows of ids as an array `(b, w)`, with the first id of each row as padding, which is surely valid."""
     width = max(map(len, rows))
     return np.array([[*row, *[row[0]] * (width - len(row))] for row in rows], dtype=np.int64)
-
-
-def cache_of(output: Any) -> Cache | None:
-    """Return the cache in the output of a model; None if there is none."""
-    found = ((name, getattr(output, name, None)) for name in _CACHES)
-    return next((Cache(name, value) for name, value in found if value is not None), None)

@@ -4,9 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from mase.models.language.forward import Cache, cache_of
+import torch
+
+from mase.models.language.forward import Cache, Forward
 
 
 class Output:
@@ -16,11 +19,36 @@ class Output:
 
     @property
     def past_key_values(self):
-        pytest.fail("the name that is deprecated was read")
+        return "states of a name that is deprecated"
 
 
-def test_a_cache_has_the_name_that_the_version_of_transformers_gives_it():
-    assert cache_of(Output()) == Cache("cache", "states")
-    for name in ("past_key_values", "cache_params"):
-        assert cache_of(SimpleNamespace(**{name: "states"})) == Cache(name, "states")
-    assert cache_of(SimpleNamespace(cache=None)) is None
+class Newer(torch.nn.Module):
+    def forward(self, input_ids, cache=None, **others): ...
+
+
+class Older(torch.nn.Module):
+    def forward(self, input_ids, past_key_values=None, **others): ...
+
+
+class States(torch.nn.Module):
+    def forward(self, input_ids, cache_params=None): ...
+
+
+class Wrapper(torch.nn.Module):
+    def forward(self, *args, **kwargs): ...
+
+
+@pytest.mark.parametrize(
+    ("module", "output", "expected"),
+    [
+        (Newer, Output(), Cache("cache", "states")),
+        (Older, Output(), Cache("past_key_values", "states of a name that is deprecated")),
+        (Wrapper, Output(), Cache("cache", "states")),
+        (Wrapper, SimpleNamespace(past_key_values="states"), Cache("past_key_values", "states")),
+        (States, SimpleNamespace(cache_params="states"), Cache("cache_params", "states")),
+        (Newer, SimpleNamespace(cache=None), None),
+    ],
+)
+def test_a_cache_has_the_name_of_the_argument_that_takes_it_again(module, output, expected):
+    """Under another name it would be one of the other arguments, which a model may ignore."""
+    assert Forward(module()).cache_of(output) == expected
