@@ -16,7 +16,7 @@ _FILES = (".json", ".onnx")
 def check_local_path(name_or_path: str | os.PathLike[str]) -> None:
     """Check that something is at a path, before an error asks for packages or a download that would not help.
 
-    A path is what cannot be a name on the hub, such as ``"./model"`` or ``"/models/judge"``, or ends like a file.
+    A path is a `Path`, and what cannot be a name on the hub, such as ``"./model"``, or ends like a file.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def check_local_path(name_or_path: str | os.PathLike[str]) -> None:
         If there is no such file or folder.
     """
     name = os.fspath(name_or_path)
-    is_path = _ON_HUB.fullmatch(name) is None or name.endswith(_FILES)
+    is_path = not isinstance(name_or_path, str) or _ON_HUB.fullmatch(name) is None or name.endswith(_FILES)
     if is_path and not is_taken(name):
         raise DataError(
             f"there is no file or folder {name!r:.200}, expected the folder of a model, a .onnx file, a .json file "

@@ -1,5 +1,8 @@
 """A path that leads nowhere is named as one, whatever is installed."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from mase.errors import DataError
@@ -7,18 +10,19 @@ from mase.models.language.loading import load_language_model
 from mase.models.loading import load
 from mase.models.local_path import check_local_path
 
-PATHS = ["./model", "../model", "/no/model", "models/of/mine", "model/", "models/judge.onnx", "service.json", "a b"]
+NAMES = ["./model", "../model", "/no/model", "models/of/mine", "model/", "models/judge.onnx", "service.json", "a b"]
+PATHS = [Path("model"), Path("models/judge")]  # the same strings may be names on the hub
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("name", [*NAMES, *PATHS], ids=repr)
 def test_a_path_that_leads_nowhere_is_an_error_before_any_package_is_asked_for(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for module in (load.__module__, load_language_model.__module__):
         monkeypatch.setattr(f"{module}.require", lambda *package: pytest.fail(f"asks for {package}"))
     for loading in (load, load_language_model):
         with pytest.raises(DataError) as caught:
-            loading(name)
-        assert repr(name) in str(caught.value)
+            loading(name, download=True)
+        assert repr(os.fspath(name)) in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["model", "owner/model", "0owner/model-1.5_b", "lstm-imdb"])
@@ -27,7 +31,7 @@ def test_a_name_that_the_hub_allows_is_no_path(name, monkeypatch, tmp_path):
     check_local_path(name)
 
 
-@pytest.mark.parametrize("name", ["./model", "model.onnx"])
+@pytest.mark.parametrize("name", ["./model", "model.onnx", Path("model")])
 def test_a_path_that_leads_somewhere_is_allowed(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).mkdir()

@@ -34,7 +34,7 @@ def load_language_model(
     Parameters
     ----------
     name_or_path
-        A folder, or a name in the local cache of the hub.
+        A folder, or a name in the local cache of the hub. A `Path` is always a folder.
     download
         Whether a name that is not on this machine may be downloaded. Only safetensors weights are loaded.
     device
