@@ -75,6 +75,19 @@ class Forward:
         weights = (weight.dtype for weight in self.module.parameters() if weight.is_floating_point())
         return self.half is not None or any(dtype.itemsize < torch.float32.itemsize for dtype in weights)
 
+    @property
+    def switch(self) -> int | None:
+        """The length of a row above which the model encodes all of its positions otherwise; None if there is none.
+
+        Models with "longrope", such as those of the Phi family, have two sets of frequencies. Keys of one set say
+        nothing to queries of the other.
+        """
+        config: Any = self.module.config
+        parameters = getattr(config.get_text_config(), "rope_parameters", None) or {}
+        each = [one for one in (parameters, *parameters.values()) if isinstance(one, Mapping)]  # or one for each layer
+        lengths = [one.get("original_max_position_embeddings") for one in each if one.get("rope_type") == "longrope"]
+        return min(filter(None, lengths), default=None)
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Borrow the module and set its precision, for any number of passes."""
