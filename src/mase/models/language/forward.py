@@ -144,13 +144,16 @@ class Forward:
     def _only_at(self, index: torch.Tensor) -> Iterator[list[int]]:
         """Let the head compute logits only at m positions; yield a list that is empty unless the head took part.
 
-        What a model does with logits after its head, such as a cap, is done by the model itself.
+        What a model does with logits after its head, such as a cap, is done by the model itself. A head that is asked
+        for anything but the vectors `(b, t, d)` of all tokens, such as several predictions for each, stays as it is.
         """
         reached: list[int] = []
         head = self.module.get_output_embeddings()  # type: ignore[operator]
         with ExitStack() as exact, ExitStack() as hooks:
 
             def select(_: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+                if args[0].ndim != 3:
+                    return args
                 vectors = args[0].flatten(0, -2)
                 chosen = vectors[index.to(vectors.device)] if len(index) else vectors[:1]
                 reached.append(len(index))
