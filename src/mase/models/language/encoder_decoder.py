@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers.modeling_outputs import MoeModelOutputWithPast
 
 from mase.arrays import Floats, Ints
 from mase.models.batching import in_batches
@@ -110,7 +111,10 @@ class EncoderDecoderScorer:
         """Return the arguments in which the prompts are what the encoder made of them."""
         if "encoder_outputs" in source:
             return source
-        return {"encoder_outputs": (output.encoder_last_hidden_state,), "attention_mask": source["attention_mask"]}
+        # Some models read attributes of what their encoder returns, with or without experts. The ids stay: a decoder
+        # such as that of FSMT masks the tokens ahead only beside them.
+        encoded = MoeModelOutputWithPast(last_hidden_state=output.encoder_last_hidden_state)
+        return {**source, "encoder_outputs": encoded}
 
     def _decoded(
         self, source: dict[str, Any], rows: Sequence[Sequence[int]], places: Sequence[int], *, keep: bool = False

@@ -76,6 +76,19 @@ class Forward:
         weights = (weight.dtype for weight in self.module.parameters() if weight.is_floating_point())
         return self.half is not None or any(dtype.itemsize < torch.float32.itemsize for dtype in weights)
 
+    @property
+    def switch(self) -> int | None:
+        """The length of a row above which the model encodes all of its positions otherwise; None if there is none.
+
+        Models with "longrope", such as those of the Phi family, have two sets of frequencies. Keys of one set say
+        nothing to queries of the other.
+        """
+        config: Any = self.module.config
+        parameters = getattr(config.get_text_config(), "rope_parameters", None) or {}
+        each = [one for one in (parameters, *parameters.values()) if isinstance(one, Mapping)]  # or one for each layer
+        lengths = [one.get("original_max_position_embeddings") for one in each if one.get("rope_type") == "longrope"]
+        return min(filter(None, lengths), default=None)
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Borrow the module and set its precision, for any number of passes."""
@@ -142,13 +155,16 @@ class Forward:
     def _only_at(self, index: torch.Tensor) -> Iterator[list[int]]:
         """Let the head compute logits only at m positions; yield a list that is empty unless the head took part.
 
-        What a model does with logits after its head, such as a cap, is done by the model itself.
+        What a model does with logits after its head, such as a cap, is done by the model itself. A head that is asked
+        for anything but the vectors `(b, t, d)` of all tokens, such as several predictions for each, stays as it is.
         """
         reached: list[int] = []
         head = self.module.get_output_embeddings()  # type: ignore[operator]
         with ExitStack() as exact, ExitStack() as hooks:
 
             def select(_: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+                if args[0].ndim != 3:
+                    return args
                 vectors = args[0].flatten(0, -2)
                 chosen = vectors[index.to(vectors.device)] if len(index) else vectors[:1]
                 reached.append(len(index))

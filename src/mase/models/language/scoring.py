@@ -80,7 +80,7 @@ class Scorer:
         ModelError
             If the model fails, or runs out of memory.
         """
-        if not ids or (self._prefix is not None and self._prefix.ids == tuple(ids)):
+        if not ids or self._switched(len(ids)) or (self._prefix is not None and self._prefix.ids == tuple(ids)):
             return self
         with self.forward.running(), enough_memory():
             cache = self.forward([ids], [], keep=True)[1] if self.caching(ids).shortens else None
@@ -106,10 +106,9 @@ class Scorer:
             reads[row.ids[:-1]] += [Read(row.start - 1 + column, token, index, column) for column, token in targets]
         sequences = sorted(reads)
         with self.forward.running(), enough_memory():
-            for first in range(0, len(sequences), AT_ONCE):
-                some = sequences[first : first + AT_ONCE]
+            for some, shares in self._together(sequences):
                 known = [self._known(ids, min(read.position for read in reads[ids])) for ids in some]
-                continues = self.caching(some[-1]).continues
+                continues = self.caching(some[-1]).continues and shares
                 shared = branches(some, self._costs.per_pass, known) if continues else ()
                 walk = _Walk(self, some, [reads[ids] for ids in some])
                 for read, value in walk.below(Branch(0, len(some), 0, 0, shared)):
@@ -128,6 +127,8 @@ class Scorer:
                 if token in stops:
                     break
                 answer.append(token)
+                n_read = len(ids) + len(answer)
+                cache = None if self._switched(n_read) and not self._switched(n_read - 1) else cache
                 fresh = [*ids, *answer] if cache is None else [token]
         return answer
 
@@ -153,7 +154,18 @@ class Scorer:
 
     def _known(self, ids: Sequence[int], most: int) -> int:
         """Return how many of the ids, up to `most`, are the first of those that were read."""
-        return 0 if self._prefix is None else min(common(self._prefix.ids, ids), most)
+        return 0 if self._prefix is None or self._switched(len(ids)) else min(common(self._prefix.ids, ids), most)
+
+    def _switched(self, n: int) -> bool:
+        """Return whether positions of rows of n tokens are encoded otherwise, so that no shorter cache serves them."""
+        return self.forward.switch is not None and n > self.forward.switch
+
+    def _together(self, sequences: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[tuple[int, ...]], bool]]:
+        """Yield the sequences that are planned together, and whether they may share the pass over their beginning."""
+        for switched in (False, True):
+            alike = [ids for ids in sequences if self._switched(len(ids)) == switched]
+            for first in range(0, len(alike), AT_ONCE):
+                yield alike[first : first + AT_ONCE], not switched
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield the indices of the rows of each batch."""

@@ -159,3 +159,26 @@ def test_a_window_that_is_full_is_not_shortened():
     assert scorer.reading(READ) is scorer
     assert scorer.tried == Caching(True, True)
     assert scorer.reading(BEGINNING) is not scorer
+
+
+def two_sets_of_frequencies():
+    """Return a model that encodes all positions of a row of more than 25 tokens with other frequencies."""
+    frequencies = {"short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 4.0, 8.0, 16.0]}
+    rope = {"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 25} | frequencies
+    return causal_model("Llama", rope_parameters=rope)
+
+
+@pytest.mark.parametrize("read", [(), BEGINNING, READ])
+def test_frequencies_are_those_of_the_length_of_each_row(read, monkeypatch):
+    monkeypatch.setattr(scoring, "CPU", Costs(3, 200))
+    module = two_sets_of_frequencies()
+    scorer = Scorer(Forward(module)).reading(read)
+    for row, found in zip(ROWS, scorer.log_probabilities(ROWS), strict=True):
+        np.testing.assert_allclose(found, one_by_one(module, row.ids[: row.start], row.ids[row.start :]), atol=1e-4)
+
+
+@pytest.mark.parametrize(("read", "prompt"), [((), READ[:23]), (BEGINNING, READ[:23]), (READ[:25], READ[:26])])
+def test_an_answer_goes_on_with_the_frequencies_of_its_length(read, prompt):
+    forward = Forward(two_sets_of_frequencies())
+    without_cache = Scorer(forward, tried=Caching(False, False))
+    assert Scorer(forward).reading(read).greedy(prompt, 8, ()) == without_cache.greedy(prompt, 8, ())
