@@ -226,7 +226,8 @@ class TransformersLM(Reopened, ABC):
     @property
     def description(self) -> LanguageDescription:
         """What the model was taken for."""
-        stops = tuple(self.tokenizer.backend.convert_ids_to_tokens(sorted(self._stops)))
+        tokens = {number: token for token, number in self.tokenizer.backend.get_vocab().items()}
+        stops = tuple(tokens[number] for number in sorted(self._stops) if number in tokens)  # -1 stands for no token
         return of_module(self, self.kind, self.tokenizer, self._limit, stops)
 
     @property

@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 
-from mase.errors import CapabilityError, MaseError
+from mase.errors import CapabilityError, MaseError, NonFiniteError
 from mase.models.language.forward import Cache, Forward
 
 __all__ = ["Caching", "caching"]
@@ -43,6 +43,8 @@ def caching(forward: Forward, sequence: Sequence[int]) -> Caching:
     ------
     CapabilityError
         If tokens at the end of a row change what the model says before them.
+    NonFiniteError
+        If the model returns NaN.
     """
     forward = replace(forward, half=None)
     ids = (list(sequence) * _LENGTH)[:_LENGTH]
@@ -50,12 +52,18 @@ def caching(forward: Forward, sequence: Sequence[int]) -> Caching:
     with forward.running():
         first, cache = _ends(forward, [ids], keep=True)
         expected = torch.cat([first, _ends(forward, [other])[0]])
+        if bool(expected.isnan().any()):
+            raise NonFiniteError(
+                f"{type(forward.module).__name__} returned NaN for a part of the prompt, expected probabilities; if it "
+                "overflows in 16 bits, load it with dtype=torch.float32"
+            )
         agree = partial(_agree, expected, _ROUGH if forward.rounds else _EXACT)
         if not agree(_ends(forward, [ids, other])[0]):
             raise CapabilityError(
                 f"{type(forward.module).__name__} reads tokens ahead: those after a token change the probabilities "
                 "before it, expected a causal language model, as AutoModelForCausalLM loads it; of a model such as "
-                "BERT, the configuration says is_decoder=True"
+                "BERT, the configuration says is_decoder=True; of one that is quantized dynamically, load the "
+                "weights as they were before"
             )
         continued = partial(_continued, forward, [ids[_BEGINNING:], other[_BEGINNING:]])
         shorter = None if cache is None else cache.without(_LENGTH - _BEGINNING)
@@ -86,4 +94,7 @@ def _last(rows: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _agree(expected: torch.Tensor, tolerance: float, found: torch.Tensor | None) -> bool:
-    return found is not None and bool((expected - found).abs().mean() <= tolerance)
+    if found is None:
+        return False
+    apart = (expected - found).abs().masked_fill(expected == found, 0.0)  # both minus infinity: it is never written
+    return bool(apart.mean() <= tolerance)

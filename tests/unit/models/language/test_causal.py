@@ -64,6 +64,17 @@ def test_ids_that_end_an_answer_and_are_none(ids):
         CausalLM(module, byte_tokenizer()).generate(QUESTIONS[0], 8)
 
 
+@pytest.mark.parametrize("number", [-1, SIZE, 10**12])
+def test_ids_of_no_token_end_no_answer(number):
+    module = causal_model()
+    module.generation_config.eos_token_id = [number, SIZE - 1]
+    model = CausalLM(module, byte_tokenizer(chat_template=None))
+    assert model.description.stops == ("<|eos|>",)
+    assert (
+        model.generate("the sky is", 2).ids == CausalLM(causal_model(), byte_tokenizer()).generate("the sky is", 2).ids
+    )
+
+
 def test_an_answer_is_greedy_and_without_its_end():
     module = causal_model()
     backend = byte_tokenizer()
