@@ -172,7 +172,7 @@ class Echoed:
             return
         for token in tokens:
             piece, there = self.tokens[token].strip(), self.text[self.offsets[token] - self._shift() :]
-            if not (INCOMPLETE in piece or piece.startswith(_BYTES) or there.lstrip().startswith(piece)):
+            if not (_is_piece(piece) or there.lstrip().startswith(piece)):
                 raise refused(
                     f"the offset {self.offsets[token]} for the token {self.tokens[token]!r:.40}, where the text has "
                     f"{there[:20]!r}",
@@ -186,4 +186,9 @@ class Echoed:
         The offsets of vLLM count its characters.
         """
         first = self.tokens[0].strip() if self.tokens else ""
-        return 0 if self.text.lstrip().startswith(first) else len(self.tokens[0])
+        return 0 if _is_piece(first) or self.text.lstrip().startswith(first) else len(self.tokens[0])
+
+
+def _is_piece(token: str) -> bool:
+    """Return whether a token is a piece of a character, which has no text of its own."""
+    return INCOMPLETE in token or token.startswith(_BYTES)

@@ -60,6 +60,12 @@ def test_pieces_of_a_character_may_be_written_as_bytes():
     assert found.split("It", " caé.") == (range(1, 5), ((0, 3), (3, 4), (3, 4), (4, 5)))
 
 
+@pytest.mark.parametrize("piece", ["\ufffd", "bytes:\\xc3", ""])
+def test_a_text_may_begin_with_pieces_of_a_character(piece):
+    found = Echoed("é is it.", (piece, piece, " is", " it", "."), (0, 0, 1, 4, 7), tuple(SCORES[:5]))
+    assert found.split("é is", " it.") == (range(3, 5), ((0, 3), (3, 4)))
+
+
 def test_offsets_in_bytes_are_refused():
     prompt, tokens = "éé in Rome", ["éé", " in", " Ro", "me", " y", "es"]
     answer = Continuation(" y", (7,), ((0, 2),))
