@@ -128,6 +128,21 @@ def test_an_answer_that_reached_the_end_of_the_window(routes, monkeypatch):
         assert server.generate(TEXTS[0], 20).cut == "window"
 
 
+@pytest.mark.parametrize(
+    "option", ["presence_penalty", "frequency_penalty", "dry_multiplier", "xtc_probability", "mirostat"]
+)
+def test_what_a_server_was_started_with_changes_no_answer(option):
+    routes, of = llama_cpp(engine(True)), engine(True)
+    answer = routes["POST /completion"]
+
+    def started_with_it(body):
+        changed = body.get(option, 1) and "grammar" not in body
+        return answer(body | {"prompt": [*body["prompt"], *of.ids(" lives", special=False)]} if changed else body)
+
+    with served(routes | {"POST /completion": started_with_it}) as (url, _):
+        assert CompletionServer(url).generate(TEXTS[0], 5).text == of.shown(of.generated(of.ids(TEXTS[0]), 5)[0])
+
+
 def test_no_answer_is_refused():
     of = engine()
     with served(vllm(of)) as (url, double):

@@ -8,6 +8,17 @@ from mase.models.language.completions.dialect import Output, Row, listed, number
 
 __all__ = ["LlamaCpp"]
 
+# A server may have been started with other values, as by --presence-penalty.
+_GREEDY = {
+    "temperature": 0,
+    "repeat_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "dry_multiplier": 0.0,
+    "xtc_probability": 0.0,
+    "mirostat": 0,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class LlamaCpp:
@@ -55,8 +66,7 @@ class LlamaCpp:
             "model": self.model,
             "prompt": list(prompt),
             "n_predict": max_new_tokens,
-            "temperature": 0,
-            "repeat_penalty": 1.0,
+            **_GREEDY,
             "n_probs": 1,
             "cache_prompt": False,
         }
