@@ -20,7 +20,7 @@ How good the scores of a candidate are is measured by `complement.py`, whose rec
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -134,12 +134,14 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for one in some:
         groups.setdefault((one["method"], one["row"]), []).append(one)
     for (method, row), group in groups.items():
-        cost = float(np.mean([one["n_queries"] for one in group]))
+        means = {
+            key: float(np.mean([one[key] for one in group])) for key in ("n_queries", "reliable") if key in group[0]
+        }
         for effect, names in EFFECTS.items():
             if all(names[0] in one for one in group):
                 scores, errors = (np.array([one[name] for one in group]) for name in names)
                 found = {name: round(value, 4) for name, value in covered(scores, errors).items()}
-                yield {"method": method + effect, "row": row, "seeds": len(group), "n_queries": cost, **found}
+                yield {"method": method + effect, "row": row, "seeds": len(group), **means, **found}
 
 
 def half_width(shares: Sequence[float]) -> float:
@@ -189,18 +191,17 @@ words](../../docs/decisions/2026-11-24-sparse-rows.md).
 """
 
 
-def figures(folder: Path, of_records: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return what the intervals cover by target and text, and write it to `texts.jsonl` of the folder.
+def figures(path: Path, of_records: Path, targets: Iterable[str] = TARGETS) -> dict[str, list[dict[str, Any]]]:
+    """Return what the intervals cover by target and text, and write it to a file.
 
     What the file says of targets without records stays.
     """
-    path, found = folder / "texts.jsonl", {}
-    earlier = records(path)
-    for target in TARGETS:
+    found, earlier = {}, records(path)
+    for target in targets:
         now = list(by_text(records(of_records / f"{target}.jsonl")))
         kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
         found[target] = now or kept
-    folder.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     told = [json.dumps({"target": target} | one) + "\n" for target, texts in found.items() for one in texts]
     path.write_text("".join(told), encoding="utf-8")
     return found
@@ -209,7 +210,7 @@ def figures(folder: Path, of_records: Path) -> dict[str, list[dict[str, Any]]]:
 def report(args: argparse.Namespace) -> None:
     """Write the page, and the figures of each text."""
     lines = [INTRODUCTION]
-    for target, texts in figures(HERE, args.records).items():
+    for target, texts in figures(HERE / "texts.jsonl", args.records).items():
         lines += table(target, texts) if texts else []
     rows = {target: records(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
     lines += [FAITHFULNESS, *(line for target, some in rows.items() if some for line in compared(target, some))]

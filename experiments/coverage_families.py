@@ -8,7 +8,7 @@ continues where it stopped:
 
     python experiments/coverage_families.py DATA_DIR --models confirmation-models
 
-The page is made from the records alone with
+Without new explanations, the page is written, and what it says of each text goes to `coverage/families.jsonl`:
 
     python experiments/coverage_families.py DATA_DIR --report-only
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import FEWEST_WORDS, TOP, Z, by_text, half_width, recorded, records
+from coverage import FEWEST_WORDS, TOP, Z, figures, half_width, recorded, records
 from sklearn.base import ClassifierMixin
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -98,19 +98,6 @@ def explain(args: argparse.Namespace) -> None:
                         file.flush()
 
 
-def figures(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return what the intervals of each model and text cover, and how many of its explanations are reliable."""
-    found = {}
-    for name in TITLES:
-        some = records(folder / f"{name}.jsonl")
-        shares = {
-            row: float(np.mean([one["reliable"] for one in some if one["row"] == row]))
-            for row in dict.fromkeys(one["row"] for one in some)
-        }
-        found[name] = [one | {"reliable": shares[one["row"]]} for one in by_text(some)]
-    return found
-
-
 def line(title: str, own: Sequence[Mapping[str, Any]]) -> str:
     """Return the row of a table for some texts."""
     mean = {key: float(np.mean([one[key] for one in own])) for key in ("top", "shown", "rest", "n_queries", "reliable")}
@@ -142,8 +129,9 @@ they are](../../docs/reading.md#the-numbers)).
 
 
 def report(args: argparse.Namespace) -> None:
-    """Write the page."""
-    found = {name: texts for name, texts in figures(args.records).items() if texts}
+    """Write the page, and the figures of each text."""
+    every_model = figures(HERE / "families.jsonl", args.records, TITLES)
+    found = {name: texts for name, texts in every_model.items() if texts}
     lines = [INTRODUCTION]
     for title, method in (("Scores", "mase"), ("Second effects", "mase, kept")):
         lines += [f"## {title}", "", HEAD.format("model")]
@@ -164,7 +152,7 @@ def main() -> None:
     parser.add_argument("--n-texts", type=int, default=10)
     parser.add_argument("--n-seeds", type=int, default=40)
     parser.add_argument("--records", type=Path, default=RECORDS)
-    parser.add_argument("--report-only", action="store_true", help="make the page from the records alone")
+    parser.add_argument("--report-only", action="store_true", help="write the page without new explanations")
     args = parser.parse_args()
     configure(1)
     if not args.report_only:

@@ -86,7 +86,7 @@ highest. *Same* is the share of the {TOP} highest words of the long run that an 
 def report(args: argparse.Namespace) -> None:
     """Write the page, and the figures of each text."""
     lines = [INTRODUCTION]
-    for target, texts in figures(HERE, args.records).items():
+    for target, texts in figures(HERE / "texts.jsonl", args.records).items():
         lines += table(target, texts) if texts else []
     (HERE / "stopping.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

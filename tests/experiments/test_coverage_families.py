@@ -20,12 +20,12 @@ def test_texts_are_told_apart_by_the_verdict_of_most_of_their_explanations(monke
         for seed, reliable in enumerate(some)
     ]
     (tmp_path / "tree.jsonl").write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
-    found = module.figures(tmp_path)
-    assert {name for name, texts in found.items() if texts} == {"tree"}
-    scores = {one["row"]: one["reliable"] for one in found["tree"] if one["method"] == "mase"}
-    assert scores == pytest.approx({1: 2 / 3, 2: 1 / 3, 3: 1, 4: 0})
     monkeypatch.setattr(module, "HERE", tmp_path)
     module.report(SimpleNamespace(records=tmp_path))
+    found = [json.loads(one) for one in (tmp_path / "families.jsonl").read_text().splitlines()]
+    assert {one["target"] for one in found} == {"tree"}
+    scores = {one["row"]: one["reliable"] for one in found if one["method"] == "mase"}
+    assert scores == pytest.approx({1: 2 / 3, 2: 1 / 3, 3: 1, 4: 0})
     rows = [
         line.split(" | ") for line in (tmp_path / "families.md").read_text().splitlines() if line.startswith("| re")
     ]

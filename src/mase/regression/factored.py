@@ -35,8 +35,8 @@ class Prior:
     Attributes
     ----------
     factor, scales
-        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`. Of a
-        diagonal factor there is the diagonal `(p,)`.
+        The correlation of the linear coefficients is factor factor', `(p, p)` each, and their scales are `(p,)`. A
+        diagonal factor is given by its diagonal `(p,)`.
     noise
         The variance of different answers to one row, relative to that of the interactions.
     """
@@ -58,7 +58,7 @@ class Prior:
     def root(self) -> Floats:
         """A root `(p, p)` of the covariance of the linear coefficients, under which a row has variance 1.
 
-        Of a diagonal root there is the diagonal `(p,)`.
+        A diagonal root is given by its diagonal `(p,)`.
         """
         return np.asarray((np.sqrt(4 * self.scales / self.scales.sum()) * self.factor.T).T)
 
