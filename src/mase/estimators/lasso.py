@@ -54,7 +54,9 @@ class Lasso:
         """Return gamma `(p,)` and its jackknife covariance; the bound sets some coefficients to exactly 0."""
         z, y = problem.centred()
         gamma = self._solved(z, y)
-        return Estimate(gamma, jackknifed(z, y, self._solved), float(np.count_nonzero(gamma)))
+        return Estimate(
+            gamma, jackknifed(z, y, self._solved), float(np.count_nonzero(gamma)), penalty=self._taken(gamma)
+        )
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""
@@ -62,6 +64,12 @@ class Lasso:
 
     def _solved(self, z: Floats, y: Floats) -> Floats:
         return _bounded(z, y, self._bound(z, y))
+
+    def _taken(self, gamma: Floats) -> str | None:
+        """Return what the bound takes from the coefficients `(p,)`; None if it does not bind."""
+        binds = self.share < 1 if self.radius is None else np.abs(gamma).sum() >= self.radius * (1 - _ROUNDING)
+        weaker = f"share above {self.share:g}" if self.radius is None else f"radius above {self.radius:g}"
+        return f"what the bound on the scores takes, less with a {weaker}" if binds else None
 
     def _bound(self, z: Floats, y: Floats) -> float:
         """Return the bound on the L1 norm."""

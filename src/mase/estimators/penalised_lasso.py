@@ -44,7 +44,9 @@ class PenalisedLasso:
         z, y = problem.centred()
         gamma = self._solved(z, y)
         nothing = None if gamma.any() else self._below(z, y)
-        return Estimate(gamma, jackknifed(z, y, self._solved), float(np.count_nonzero(gamma)), nothing)
+        taken = f"what the penalty takes, less with an alpha below {self.alpha:g}" if self.alpha else None
+        spread = jackknifed(z, y, self._solved)
+        return Estimate(gamma, spread, float(np.count_nonzero(gamma)), nothing, penalty=taken)
 
     def solve(self, problem: Problem) -> Floats:
         """Return gamma `(p,)` alone."""

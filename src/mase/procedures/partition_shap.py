@@ -95,8 +95,9 @@ class PartitionShap:
         shared = None
         if gamma.any() and any(part.last - part.first > 1 for part in queue):
             shared = (
-                f"{budget:,} samples do not split the text into all of its {p:,} words, so some share the value of a "
-                f"phrase evenly; all of them take {_enough(p):,}: use a larger n_samples, or another method"
+                f"n_samples leaves {budget:,} for the scores, which do not split the text into all of its {p:,} units, "
+                f"so some share the value of a phrase evenly; all of them take {_enough(p):,}: use a larger n_samples, "
+                "or another method"
             )
         return Solution.of(oracle, Estimate(gamma, no_scatter(p), float(p), shared))
 

@@ -63,7 +63,8 @@ class PermutationImportance:
         with np.errstate(invalid="ignore"):  # the spread of a single permutation is unknown
             covariance = scatter(spread) / (rounds * (rounds - 1))
         unknown = (
-            f"with one permutation the standard errors are unknown; two take {2 * (p + 1)}: use a larger n_samples"
+            f"n_samples leaves {budget:,} for the scores; with one permutation the standard errors are unknown, and "
+            f"two take {2 * (p + 1):,}: use a larger n_samples"
         )
         return Solution.of(oracle, Estimate(drops.mean(axis=0), covariance, float(p), unknown if rounds == 1 else None))
 

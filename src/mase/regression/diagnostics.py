@@ -158,7 +158,7 @@ def quality_notes(
     share, which = (r2, "") if held_out is None else (held_out, " that the fit left out")
     if share is not None and share < _POOR_R2:
         told = f"{max(share, 0):.0%} of the variance of the model's responses to changed copies of this text{which}"
-        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample)}")
+        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
         ended = not stopping.never and stopping.enough(estimate)
@@ -184,12 +184,14 @@ def quality_notes(
         )
 
 
-def _rest(sample: Sample) -> str:
-    """Return what the scores do not explain."""
-    if sample.exhaustive:
-        return "interactions between units"
-    several = sample.coordinates.shape[1] > 1
-    return f"{'interactions between units or ' if several else ''}sampling error, which a larger n_samples reduces"
+def _rest(sample: Sample, penalty: str | None) -> str:
+    """Return what the scores do not explain; `penalty` is that of the estimate."""
+    causes = ["interactions between units"] if sample.coordinates.shape[1] > 1 else []
+    if not sample.exhaustive:
+        causes.append("sampling error, which a larger n_samples reduces")
+    if penalty is not None:
+        causes.append(penalty)
+    return ", or ".join(causes) or "noise of the model"
 
 
 def _too_few(n_rows: int, n_coordinates: int, enough: int) -> str:

@@ -18,6 +18,7 @@ class Estimate:
     `covariance` is `(p, p)`. With more than `mase.regression.covariance.MOST_CORRELATED` coordinates it holds only the
     variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
     says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
+    `penalty` names what a penalty or a bound takes from gamma however many rows there are; None if there is none.
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
@@ -29,6 +30,7 @@ class Estimate:
     dof: float
     fallback: str | None = None
     prior: bool = False
+    penalty: str | None = None
     leverages: Floats | None = None
     changes: Floats | None = None
     of_noise: Floats | None = None

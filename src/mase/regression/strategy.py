@@ -16,6 +16,12 @@ from mase.regression.stopping import Stopping
 
 __all__ = ["Answered", "Solution", "Strategy"]
 
+# A procedure that averages changes, such as Partition SHAP, may find that they cancel.
+_CONSTANT = (
+    "no perturbation of this method changed the model's response, or the changes cancel: all scores are 0; "
+    "method='mase' tells one from the other"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -96,9 +102,7 @@ class Solution:
         if estimate.fallback is not None:
             notes.append(Note("fallback", estimate.fallback))
         elif not estimate.gamma.any():
-            notes.append(
-                Note("constant", "no perturbation of this method changed the model's response: all scores are 0")
-            )
+            notes.append(Note("constant", _CONSTANT))
         if not signed:
             message = "scores have no sign: they show how much a word matters, not whether it supports the class"
             notes.append(Note("unsigned", message))

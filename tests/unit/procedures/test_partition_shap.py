@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+import mase
 from mase.methods import METHODS, Method
 from mase.procedures.partition_shap import PartitionShap
-from mase.testing import linear, smooth
+from mase.testing import FunctionProbe, linear, smooth
 
 
 def test_partition_shap_is_the_average_over_all_orders_of_its_tree():
@@ -51,6 +52,33 @@ def test_a_note_says_that_words_share_the_value_of_a_part_and_how_many_samples_a
     enough = int(notes(2)["fallback"].split("take ")[1].split(":")[0])
     assert "fallback" in notes(max(enough - 1, 2))
     assert "fallback" not in notes(enough)
+
+
+@pytest.mark.parametrize("method", ["partition-shap", "permutation-importance"])
+def test_with_evidence_a_note_says_how_many_samples_are_left_and_so_how_many_are_missing(method):
+    def note(n):
+        found = mase.explain(" ".join("abcdefghijklmnopqrstuvwxyz"), length, method=method, n_samples=n, evidence=5)
+        return next((one.message for one in found.notes if one.code == "fallback"), None)
+
+    n, told = 50, note(50)
+    assert told is not None
+    while told is not None:  # the evidence takes a share of what is added
+        left, enough = (int(told.split(f"{word} ")[1].split()[0].strip(":,")) for word in ("leaves", "take"))
+        assert left < enough
+        n += enough - left
+        told = note(n)
+    assert n <= enough + 35
+
+
+def length(texts):
+    return [[1 / (2 + len(text)), 1 - 1 / (2 + len(text))] for text in texts]
+
+
+def test_changes_that_cancel_are_not_said_to_be_none():
+    """The pair matters only if one of both is there without the other: every Owen value is 0."""
+    either = FunctionProbe(lambda c: (c[:, 0] != c[:, 1]).astype(float), 4)
+    (note,) = run(either, "partition-shap").notes
+    assert "or the changes cancel" in note.message
 
 
 def test_partition_shap_cuts_where_most_is_at_stake():

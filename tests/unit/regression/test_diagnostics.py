@@ -240,6 +240,21 @@ def test_r2_of_exact_poor_and_unknown_fits():
     assert few.r2 is None
 
 
+@pytest.mark.parametrize(("method", "options", "named"), [
+    ("mase-mask", {"estimator": "penalised-lasso(alpha=0.3)"}, "an alpha below 0.3"),
+    ("lime-paper", {"estimator": "lasso(share=0.1)"}, "a share above 0.1"),
+    ("lime-paper", {"estimator": "lasso(radius=1)"}, "a radius above 1"),
+])  # fmt: skip
+@pytest.mark.parametrize("p", [1, 4, 20])
+def test_what_a_penalty_takes_is_not_said_to_be_interactions_or_sampling_error_alone(method, options, named, p):
+    """The response is linear, so with a weaker penalty the scores would explain all of it."""
+    found = run(linear(np.full(p, 0.6 if "alpha" in named else 5.0)), method, **options)
+    (note,) = [one for one in found.notes if one.code == "poor-fit"]
+    assert named in note.message
+    assert ("interactions" in note.message) == (p > 1)
+    assert ("n_samples" in note.message) == (p == 20)
+
+
 def test_condition_is_one_for_a_perfect_design_and_none_for_a_flat_one():
     from mase.designs.moment_matched import MomentMatched
 
