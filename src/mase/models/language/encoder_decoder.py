@@ -72,7 +72,9 @@ class EncoderDecoderScorer:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
         answer: list[int] = []
         with self.forward.running(), enough_memory():
-            source, cache, fresh = self._source([tuple(ids)]), None, list(self.prefix)
+            source = self._source([tuple(ids)])
+            source = self._read(source, self._decoded(source, [self.prefix], [0])[1])  # some encoders take no use_cache
+            cache, fresh = None, list(self.prefix)
             while len(answer) < n:
                 kept: dict[str, Any] = {} if cache is None else {cache.name: cache.value}
                 logits, output = self._decoded(source | kept, [fresh], [len(fresh) - 1], keep=True)
@@ -80,7 +82,7 @@ class EncoderDecoderScorer:
                 if token in stops:
                     break
                 answer.append(token)
-                source, cache = self._read(source, output), self.forward.cache_of(output)
+                cache = self.forward.cache_of(output)
                 fresh = [*self.prefix, *answer] if cache is None else [token]
         return answer
 

@@ -18,17 +18,25 @@ START, BEGIN, END = SIZE - 4, SIZE - 3, SIZE - 1
 _IDS = {"decoder_start_token_id": START, "eos_token_id": END, "pad_token_id": END, "bos_token_id": BEGIN}
 _LAYERS = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2}
 _LAYERS |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64}
+_T5 = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
 _GEMMA = {"vocab_size": SIZE, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8}
 _GEMMA |= {"intermediate_size": 16, "num_key_value_heads": 1, "query_pre_attn_scalar": 8, "sliding_window": 8}
 FAMILIES = {
-    "T5": {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2},
+    "T5": _T5,
     "Bart": _LAYERS,
     "Pegasus": _LAYERS,
     "Marian": _LAYERS,
     "FSMT": _LAYERS | {"langs": ["a", "b"], "src_vocab_size": SIZE, "tgt_vocab_size": SIZE},
+    "SwitchTransformers": _T5 | {"num_experts": 2},
     "T5Gemma": {"encoder": _GEMMA, "decoder": _GEMMA},
 }
-WITHOUT_BEGIN = ("T5", "Pegasus", "Marian", "T5Gemma")  # whose tokenizers put nothing before a target
+WITHOUT_BEGIN = (
+    "T5",
+    "Pegasus",
+    "Marian",
+    "SwitchTransformers",
+    "T5Gemma",
+)  # whose tokenizers put nothing before a target
 
 
 def seq2seq(family="T5", **settings):
@@ -72,18 +80,18 @@ def test_log_probabilities_are_those_of_each_row_alone(family):
         np.testing.assert_allclose(table, expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", ["T5", "Bart"])
+@pytest.mark.parametrize("family", ["T5", "Bart", "SwitchTransformers", "T5Gemma"])
 @pytest.mark.parametrize("forced", [None, 20])
 def test_an_answer_is_greedy_and_begins_as_configured(family, forced):
     module, backend = seq2seq(family)
     module.generation_config.forced_bos_token_id = forced
     ids = backend("the sky is")["input_ids"]
-    before = [START, forced] if forced is not None else [START] if family == "T5" else [START, BEGIN]
+    before = [START, forced] if forced is not None else [START] if family in WITHOUT_BEGIN else [START, BEGIN]
     expected = []
     for _ in range(6):
         inputs = torch.tensor([[*before, *expected]])
         with torch.no_grad():
-            logits = module(input_ids=torch.tensor([ids]), decoder_input_ids=inputs).logits
+            logits = module(input_ids=torch.tensor([ids]), decoder_input_ids=inputs, use_cache=False).logits
         expected.append(int(logits[0, -1].argmax()))
     model = Seq2Seq(module, backend)
     found = model.generate("the sky is", 6)
