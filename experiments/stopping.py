@@ -1,11 +1,12 @@
 """Measure what explanations cover that a rule stopped. The table goes to `experiments/stopping/stopping.md`.
 
 The validation texts of `coverage.py` are explained with each stopping rule and many seeds. What a score stands for in
-the long run is the mean over the other seeds with the same rule; its own error is counted. Every explanation goes to
-RECORDS as a line of JSON as soon as it is done, so that an interrupted run continues where it stopped. Targets may run
-side by side, each in a process of its own:
+the long run is the mean over the other seeds with the same rule; its own error is counted. Rows that several rules ask
+of a text with one seed are evaluated once. Every explanation goes to RECORDS as a line of JSON as soon as it is done,
+so that an interrupted run continues where it stopped. Targets may run side by side, each in a process of its own:
 
     python experiments/stopping.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 200
+    python experiments/stopping.py DATA_DIR bert-reuters --n-texts 10 --n-seeds 60 --precision bfloat16
 
 Without a target, the page is written, and what it says of each text goes to `experiments/stopping/texts.jsonl`:
 
@@ -24,6 +25,7 @@ from coverage import SKIPPED, TOP, Z, explanation, figures, half_width, records,
 import mase
 from mase.models import load
 from mase.models.runtime import configure
+from mase_paper.experiments.cached_model import CachedModel
 from mase_paper.experiments.testbeds import TARGETS
 
 N_SAMPLES = 1000
@@ -39,17 +41,19 @@ RECORDS = Path(__file__).parents[1] / "build" / "stopping"
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks: all texts with one seed, and then with the next."""
-    model = load(target)
+    model = CachedModel(load(target))
     texts = texts_of(target, model, args.data_dir, SKIPPED, args.n_texts)
     path = args.records / f"{target}.jsonl"
     done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        for seed in range(args.n_seeds):
+        for seed in range(args.first_seed, args.n_seeds):
             for chosen in texts:
+                model.clear()
                 for name, rule in RULES.items():
                     if (name, chosen.row, seed) not in done:
-                        explainer = mase.Explainer(model, n_samples=N_SAMPLES, seed=seed, **rule)
+                        settings = {"n_samples": N_SAMPLES, "seed": seed, "precision": args.precision}
+                        explainer = mase.Explainer(model, **settings, **rule)
                         file.write(json.dumps({"method": name} | explanation(explainer, chosen)) + "\n")
                         file.flush()
 
@@ -97,7 +101,9 @@ def main() -> None:
     parser.add_argument("data_dir")
     parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
     parser.add_argument("--n-texts", type=int, default=20)
-    parser.add_argument("--n-seeds", type=int, default=40)
+    parser.add_argument("--n-seeds", type=int, default=40, help="seeds are the numbers below this")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--records", type=Path, default=RECORDS)
     args = parser.parse_args()
     configure(1)
