@@ -26,6 +26,8 @@ _PASSING = (429, 502, 503, 504)  # statuses that may be gone at the next attempt
 _ABSENT = (404, 405, 501)
 _MOST_REDIRECTS = 3
 _UNAUTHORIZED = (401, 403)
+# Fewer characters hide nothing, and are words of answers too: "EMPTY", "none" or "ollama", for servers without a check.
+_SHORTEST_SECRET = 8
 
 T = TypeVar("T")
 
@@ -63,6 +65,7 @@ class Client:
         self.url, self._connection = check_url(url), connection
         credentials = connection.headers()
         self._secrets = _forms(credentials.values())
+        self._long_secrets = [secret for secret in self._secrets if len(secret) >= _SHORTEST_SECRET]
         self._credentials, self._reached = credentials, False
         self._pace = Pace(connection.requests_per_second)
         self._open()
@@ -117,18 +120,16 @@ class Client:
 
     def _scrubbed(self, text: str) -> str:
         """Return a text of the server, or about it, with the credentials replaced by stars."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+        return _replaced(text, self._secrets)
 
     def _clean(self, value: Any) -> Any:
-        """Return JSON with the credentials replaced in its strings, so that they reach no label, name or message."""
+        """Return JSON with the long credentials replaced in its strings, so that they reach no label and no name."""
         if isinstance(value, str):
-            return self._scrubbed(value)
+            return _replaced(value, self._long_secrets)
         if isinstance(value, list):
             return [self._clean(inner) for inner in value]
         if isinstance(value, dict):
-            return {self._scrubbed(name): self._clean(inner) for name, inner in value.items()}
+            return {self._clean(name): self._clean(inner) for name, inner in value.items()}
         return value
 
     async def _all(self, path: str, bodies: Sequence[Any], params: dict[str, str]) -> list[Any]:
@@ -219,7 +220,7 @@ class Client:
             raise ServiceError(f"{self._place(request)} {self._status(answer)}, expected scores as JSON{remedy}")
         try:
             content = json.loads(answer.body)
-            return self._clean(content) if self._secrets else content
+            return self._clean(content) if self._long_secrets else content
         except (ValueError, RecursionError):
             kind = answer.headers.get("Content-Type", "no content type")
             raise ServiceError(
@@ -249,6 +250,12 @@ class Client:
 def _certificates() -> ssl.SSLContext:
     """Return the certificates that are trusted, which take longer to read than anything else here."""
     return httpx.create_ssl_context()
+
+
+def _replaced(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
 
 
 def _forms(credentials: Iterable[str]) -> list[str]:

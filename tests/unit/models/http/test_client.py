@@ -240,6 +240,19 @@ def test_credentials_are_sent_and_never_shown(server, monkeypatch):
     assert fresh.labels == ("***", "b")
 
 
+def test_a_short_credential_is_a_word_of_answers_but_not_of_errors(server, monkeypatch):
+    url, double = server
+    monkeypatch.setenv("OUR_TOKEN", "none")
+    monkeypatch.setenv("OUR_KEY", "ollama")
+    model = service(url, token_env="OUR_TOKEN", headers_env={"X-Key": "OUR_KEY"})
+    double.faults = [content(b'[{"none of them": 0.5, "ollama": 0.5}]')]
+    model.predict(["a text"])
+    assert model.labels == ("none of them", "ollama")
+    double.faults = [status(400, body=b"the key ollama is unknown")]
+    with pytest.raises(ServiceError, match=r"the key \*\*\* is unknown"):
+        model.predict(["a text"])
+
+
 @pytest.mark.parametrize("written", [html.escape, quote, quote_plus])
 def test_credentials_are_not_shown_as_they_are_written_in_pages_and_addresses(server, monkeypatch, written):
     url, double = server
