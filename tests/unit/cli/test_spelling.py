@@ -131,3 +131,12 @@ def test_messages_of_a_subcommand_of_a_subcommand_name_its_options(monkeypatch):
     monkeypatch.setattr("mase.datasets.get", get)
     found = CliRunner().invoke(main, ["data", "get", "imdb", "--archive", "a.tar.gz"])
     assert found.stderr == "mase: error: --archive is no file; pass --archive path/to/it\n"
+
+
+def test_notes_on_the_screen_name_options_and_those_in_files_parameters(tmp_path):
+    """Files are read elsewhere."""
+    arguments = ["explain", "a b c d e f g bad film", "--n-samples", "50", "--tolerance", "1e-9", "--evidence", "0"]
+    found = CliRunner().invoke(main, [*arguments, "-o", str(tmp_path / "a.json"), "-o", str(tmp_path / "a.txt")])
+    assert "a larger --n-samples" in " ".join(found.stdout.split())
+    for name in ("a.json", "a.txt"):
+        assert "a larger n_samples" in " ".join((tmp_path / name).read_text().split())
