@@ -51,7 +51,8 @@ def spelled(message: str) -> str:
             is_meant = not typed.isdisjoint(re.findall(_NAME, found["subject"])) or "_" in found["subject"]
             return found["place"] + (all_in(found["subject"]) if is_meant else found["subject"])
         if found["name"] is not None:
-            return _with_value(options.get(found["name"]), found["value"]) or found[0]
+            one_or_list = options.get(found["name"]) or options.get(f"{found['name']}s")  # as in --methods
+            return _with_value(one_or_list, found["value"]) or found[0]
         return found[0]
 
     return _PYTHON.sub(replaced, message)

@@ -37,12 +37,14 @@ def verbs(monkeypatch, tmp_path):
         (["run", "a.csv", "-o", "run", "--shard", "5/4"], "--shard", "error: shard"),
         (["run", "a.csv", "-o", "run", "--text-column", "text", "--fields", "text"], "and --fields are", "and fields"),
         (["run", "a.txt", "-o", "run", "--where", "label=pos"], "--where", "where="),
+        (["evaluate", "-i", "a.csv", "-m", "a.py:f", "--methods", "gradient"], "use --methods mase", "method="),
         (["compare", "run", "run", "--rate", "nan"], "--rate", "error: rate"),
     ],
 )
 def test_messages_name_options_as_they_are_typed(verbs, tmp_path, arguments, shown, hidden):
     (tmp_path / "a.csv").write_text("text,label\ngood film,pos\n")
     (tmp_path / "a.txt").write_text("good film\n")
+    (tmp_path / "a.py").write_text("def f(texts):\n    return [[0.5, 0.5]] * len(texts)\n")
     found = verbs(*arguments)
     assert found.exit_code == 1
     assert shown in found.stderr
