@@ -25,9 +25,9 @@ _PYTHON = re.compile(
 )
 
 
-def note_call(context: click.Context, command: click.Command | None, arguments: Sequence[str]) -> None:
+def note_call(context: click.Context, command: click.Command | None, arguments: Sequence[object]) -> None:
     """Note the subcommand that is called and what was typed after its name, for the messages of this call."""
-    context.meta[_CALL] = command, tuple(arguments)
+    context.meta[_CALL] = command, tuple(map(str, arguments))  # callers of `main` may give paths
 
 
 def spelled(message: str) -> str:
