@@ -219,7 +219,7 @@ class Prompted:
     ) -> Answered:
         """Return an answer as it is explained; the arguments and errors are those of `cite`."""
         if against is not None and not (isinstance(parts, str) and parts == PARTS):
-            raise OptionError(f"parts is {parts!r:.80} with against, expected one of them; leave out parts")
+            raise OptionError("parts and against are both given, expected one of the two")
         spans = () if against is not None else _spans(answer.text, parts)
         other = None if against is None else self.given("against", against)
         model = GivenAnswer(

@@ -18,7 +18,7 @@ from mase.regression.known_scores import KnownScores
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO, QueryOptions
 from mase.regression.repetition import repeated
-from mase.regression.stopping import NEVER, Stopping, unsupported
+from mase.regression.stopping import NEVER, Stopping
 from mase.regression.strategy import Solution
 from mase.regression.together import together
 
@@ -55,7 +55,7 @@ def measure(
     """
     strategy, p = method.strategy, len(probe.scale)
     if not stopping.never and not strategy.stops_early:
-        raise unsupported(method.name)
+        raise stopping.unsupported(method.name)
     moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
     oracle = Oracle.of(
         probe,

@@ -241,8 +241,8 @@ def _regression(method: Method, **parts: Any) -> Regression:
     """
     if not isinstance(method.strategy, Regression):
         raise OptionError(
-            f"method {method.name!r} is a procedure, expected no {' and no '.join(parts)}; leave it out or use "
-            "method='mase-nlgp'"
+            f"{' and '.join(parts)} given for the method {method.name!r}, which is a procedure, expected none; leave "
+            "it out or use method='mase-nlgp'"
         )
     if "design" in parts and "estimator" not in parts:
         _check_estimator(method.name, method.strategy, parts["design"])
@@ -251,8 +251,8 @@ def _regression(method: Method, **parts: Any) -> Regression:
         return regression
     if not isinstance(regression.design, Gaussian):
         raise OptionError(
-            f"method {method.name!r} has a design with a fixed distribution, expected no {' and no '.join(parts)}; "
-            "leave it out or use method='mase-nlgp'"
+            f"{' and '.join(parts)} given for the method {method.name!r}, whose design has a fixed distribution, "
+            "expected none; leave it out or use method='mase-nlgp'"
         )
     return replace(regression, design=replace(regression.design, **parts))
 

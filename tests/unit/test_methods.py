@@ -17,12 +17,12 @@ TEXT = "I went in expecting a dull film and left delighted: superb acting, a cle
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("partition-shap", {"design": "iid"}, "is a procedure, expected no design"),
-        ("partition-shap", {"sigma": 0.1}, "is a procedure, expected no sigma"),
-        ("kernel-shap", {"sigma": 0.1}, "a fixed distribution, expected no sigma"),
-        ("lime", {"center": 0.5}, "a fixed distribution, expected no center"),
+        ("partition-shap", {"design": "iid"}, "design given for .* is a procedure, expected none"),
+        ("partition-shap", {"sigma": 0.1}, "sigma given for .* is a procedure, expected none"),
+        ("kernel-shap", {"sigma": 0.1}, "sigma given for .* a fixed distribution, expected none"),
+        ("lime", {"center": 0.5}, "center given for .* a fixed distribution, expected none"),
         ("occlusion", {"design": "lime"}, "the estimator 'moment' .* is valid only for design 'leave-one-out'"),
-        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "a fixed distribution, expected no sigma"),
+        ("mase-nlgp", {"design": "lime", "sigma": 0.1}, "sigma given for .* a fixed distribution, expected none"),
         ("mase-nlgp", {"center": np.inf}, "center is inf"),
     ],
 )
@@ -44,8 +44,12 @@ def test_a_design_with_a_law_takes_sigma_and_centre_away():
 
 
 def test_procedures_stop_when_they_want(lstm):
-    with pytest.raises(OptionError, match="does not support stopping rules"):
-        mase.Explainer(lstm, method="partition-shap", tolerance=0.1)(TEXT)
+    for rules, named in (
+        ({"tolerance": 0.1}, "tolerance"),
+        ({"tolerance": 0.1, "stable_top": 1}, "tolerance and stable_top"),
+    ):
+        with pytest.raises(OptionError, match=f"^{named} given .* does not support stopping rules"):
+            mase.Explainer(lstm, method="partition-shap", **rules)(TEXT)
     assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 
 

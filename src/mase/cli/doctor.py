@@ -9,6 +9,9 @@ from mase.cli.options import device, download, model, of_documents, server, text
 from mase.cli.source import source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mase.datasets.texts import Line
     from mase.doctor.check import Check
     from mase.doctor.language import LanguageCheck
     from mase.document import Input
@@ -71,8 +74,7 @@ def doctor(
         raise click.UsageError("got --text and --input, expected one of the two")
     example: Input | None = text
     if source is not None:
-        lines = read_texts((), source, **columns).lines
-        example = next((line.text for line in lines if line.error is None), None)
+        example = _first(read_texts((), source, **columns).lines)
     with aside():
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
@@ -81,6 +83,16 @@ def doctor(
         click.echo(json.dumps(found.to_dict()))
     else:
         open_console().print(*_parts(found), width=_WIDTH)
+
+
+def _first(lines: "Iterable[Line]") -> "Input":
+    """Return the first text that can be read; if there is none, the error of the first line is raised."""
+    errors = []
+    for line in lines:
+        if line.error is None:
+            return line.text
+        errors.append(line.error)
+    raise errors[0]
 
 
 def _parts(found: "Check | LanguageCheck") -> tuple[object, ...]:

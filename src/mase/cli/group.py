@@ -1,8 +1,6 @@
 """The group of subcommands: imports them lazily, and turns errors into messages and exit codes."""
 
 import os
-import re
-import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -12,6 +10,7 @@ from typing import Any, NoReturn, TextIO
 import click
 from click.exceptions import Exit
 
+from mase.cli.spelling import note_call, spelled
 from mase.cli.streams import escape_unencodable, messages_dropped_if_refused
 from mase.errors import MaseError, MaseWarning, PluginError
 from mase.platforms import on_termination
@@ -19,15 +18,6 @@ from mase.registry import Registry
 
 __all__ = ["LazyGroup", "Terminated", "complain", "tell"]
 
-# A call such as f(x='y'), which is Python whatever it holds; a parameter with its value, as in method='mase'; a flag,
-# as in fresh=True; or a parameter name such as text_column.
-_PYTHON = re.compile(
-    r"""(?P<call>\w\([^()]*\))
-    | (?<![\w'"./-]) (?P<name>[a-z]+(?:_[a-z]+)*) = (?P<quote>['"]) (?P<value>.*?) (?P=quote)
-    | (?<![\w'"./-]) (?P<flag>[a-z]+(?:_[a-z]+)*)=True\b
-    | (?<![\w'"./-]) (?P<parameter>[a-z]+(?:_[a-z]+)+) (?![\w'"./-])""",
-    re.VERBOSE,
-)
 _FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
 
 
@@ -108,6 +98,14 @@ class LazyGroup(click.Group):
         with _messages():
             return super().make_context(info_name, args, parent, **extra)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the subcommand that was typed, with its name and its arguments, which messages are about."""
+        name, command, rest = super().resolve_command(ctx, args)
+        note_call(ctx, command, rest)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a subcommand."""
         with _messages(), _warnings(), on_termination(_terminate):
@@ -184,38 +182,7 @@ def complain(message: str) -> None:
 
 def _line(message: str) -> str:
     """Return a message for the command, in one line; messages of other packages may have several."""
-    return _printable(" ".join(line.strip() for line in _as_options(message).splitlines() if line.strip()))
-
-
-def _as_options(message: str) -> str:
-    """Return a message in which parameters are replaced by the options of the command: ``--method mase``.
-
-    Names without a value are replaced only if they have an underscore, outside quotes and dotted names. Other names may
-    be ordinary words, or part of the user's input.
-    """
-    options = _options(click.get_current_context(silent=True))
-
-    def typed(found: re.Match[str]) -> str:
-        name, flag, parameter, value = found.group("name", "flag", "parameter", "value")
-        if flag is not None or parameter is not None:
-            return options.get(flag or parameter, found[0])
-        option = options.get(name or "")
-        # The same name: outputs= is a setting of a model, but --output is a file.
-        is_same = name is not None and option == f"--{name.replace('_', '-')}"
-        return f"{option} {shlex.quote(value)}" if is_same else found[0]
-
-    return _PYTHON.sub(typed, message)
-
-
-def _options(context: click.Context | None) -> dict[str, str]:
-    """Return the long option of each parameter of the subcommand that runs or has just failed."""
-    command = None if context is None else context.command
-    if context is not None and isinstance(command, click.Group):
-        command = command.get_command(context, context.invoked_subcommand or "")
-    parameters = [] if command is None else command.params
-    named = [option for option in parameters if option.name and isinstance(option, click.Option)]
-    # The first long option is the main one; further ones are aliases.
-    return {str(option.name): next((o for o in option.opts if o.startswith("--")), option.opts[0]) for option in named}
+    return _printable(" ".join(line.strip() for line in spelled(message).splitlines() if line.strip()))
 
 
 def tell(message: str) -> None:

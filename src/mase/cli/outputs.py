@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from io import FileIO
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,7 @@ from mase.attribution import Attribution
 from mase.cli.group import tell
 from mase.cli.output_files import Claim
 from mase.cli.resume import Earlier
+from mase.cli.spelling import spelled
 from mase.errors import DataError
 from mase.files import writing
 from mase.io.json import Failure
@@ -144,6 +146,8 @@ class Screen:
         self.maps, self.progress = HeatMaps(console, numbered=numbered), progress
 
     def add(self, number: int, result: Attribution | Failure) -> None:
-        """Print an attribution."""
+        """Print an attribution, with the options of the command in its notes."""
+        if isinstance(result, Attribution):
+            result = replace(result, notes=tuple(replace(note, message=spelled(note.message)) for note in result.notes))
         with self.progress.paused():
             self.maps.add(number, result)

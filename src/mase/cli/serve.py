@@ -98,11 +98,13 @@ def serve(
     from mase.serve.corpora_pages import routes
     from mase.serve.messages import Open
     from mase.serve.security import is_loopback
+    from mase.tables import check_fields
 
     for address in filter(is_url, (*models, url or "")):  # before it is shown
         check_url(address)
     _check_names("model", models)
-    _check_names("field", fields or ())
+    boxes = () if fields is None else check_fields(fields)
+    _check_names("field", boxes)
     if url is not None:
         _check_server(download=download, device=device, trust_remote_code=trust_remote_code)
     listening = server.bind(host, port, _PORT)
@@ -121,7 +123,7 @@ def serve(
         Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
     try:
-        app = application(opened, gate, fields=fields or (), corpora=corpora.entries, routes=routes(corpora))
+        app = application(opened, gate, fields=boxes, corpora=corpora.entries, routes=routes(corpora))
         server.serve(app, listening)
     except Terminated:
         raise

@@ -87,8 +87,8 @@ def find(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> Path:
             raise DataError(f"{str(folder)!r:.200} cannot be the path of a folder: {error}") from error
     raise DataError(
         f"no file {dataset.file} in {' or '.join(map(str, folders))}, expected the table of data set {dataset.name!r}; "
-        "pass the folder that holds it (data_dir, or the variable MASE_DATA), or run "
-        f"mase.datasets.get({dataset.name!r}) to download it from its official source into the cache"
+        "pass the folder that holds it (data_dir, or the variable MASE_DATA), or download it from its official source "
+        f"into the cache with mase.datasets.get({dataset.name!r}), on the command line mase data get {dataset.name}"
     )
 
 

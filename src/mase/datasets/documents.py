@@ -50,7 +50,7 @@ class DocumentColumns:
             If both a column of texts and fields are given, or the fields are no names.
         """
         if fields is not None and text_column is not None:
-            raise OptionError(f"got text_column={text_column!r} and fields, expected one of the two")
+            raise OptionError("text_column and fields are both given, expected one of the two")
         text = TEXT if text_column is None else text_column
         return cls(text, () if fields is None else check_fields(fields), tuple(fixed), dict(background or {}))
 
@@ -77,7 +77,7 @@ class DocumentColumns:
     def _document(self, row: Mapping[str, Any]) -> Document | DataError:
         missing = next((name for name in self.fields if name not in row), None)
         if missing is not None:
-            return missing_column(missing, row, "; name the columns of the document with fields")
+            return missing_column(missing, row, "; name the columns of the document with fields=[...]")
         return Document.of({name: self._cell(name, row[name]) for name in self.fields})
 
     def _cell(self, name: str, value: Any) -> Any:

@@ -157,7 +157,7 @@ def _first_response(dataset: Dataset, file: IO[bytes], client: httpx.Client, pro
             failures.append(f"{url}: {error or type(error).__name__}")
     raise DataError(
         f"could not download data set {dataset.name!r} ({'; '.join(failures)}); check the connection, or get the "
-        f"archive by other means and run mase.datasets.get({dataset.name!r}, archive='path/to/it')"
+        "archive by other means and pass archive='path/to/it'"
     )
 
 

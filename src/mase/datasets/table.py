@@ -27,20 +27,22 @@ def read_split(path: Path, name: str, split: str) -> Split:
         If pyarrow is not installed.
     """
     pa, parquet = require_pyarrow()
+    again = f"mase.datasets.get({name!r}), on the command line mase data get {name}"
     try:
         table = parquet.read_table(path, columns=_COLUMNS)
         columns = {column: table.column(column).to_pylist() for column in _COLUMNS}
     except (pa.ArrowException, LookupError, OSError, ValueError, OverflowError) as error:
         raise DataError(
             f"{path} could not be read ({error}), expected a Parquet table with columns {', '.join(_COLUMNS)}; "
-            f"remove it and run mase.datasets.get({name!r})"
+            f"remove it and download it again with {again}"
         ) from error
     invalid = next(
         (name for name in ("split", "label", "text") if not all(isinstance(v, str) for v in columns[name])), None
     )
     if invalid is not None:
         raise DataError(
-            f"{path} has a {invalid} that is not a string, expected the table that mase.datasets.get({name!r}) writes"
+            f"{path} has a {invalid} that is not a string, expected the official table; remove it and download it "
+            f"again with {again}"
         )
     rows = [index for index, value in enumerate(columns["split"]) if value == split]
     if not rows:

@@ -67,7 +67,9 @@ def moved(module: M, device: str | None) -> M:
         return module.to(device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise OptionError(f"device {device!r} cannot be used here ({reason}), expected for example 'cpu'") from error
+        raise OptionError(
+            f"device is {device!r}, which cannot be used here ({reason}), expected for example 'cpu'"
+        ) from error
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem, Sample
 from mase.scalars import check_integer, is_real
 
-__all__ = ["NEVER", "Stopping", "relative_error", "top_margin", "unsupported"]
+__all__ = ["NEVER", "Stopping", "relative_error", "top_margin"]
 
 # Growth of the number of rows per round. Early estimates of the noise are rough, so growth is bounded.
 _LARGEST_GROWTH, _SMALLEST_GROWTH = 2.0, 1.1
@@ -71,7 +71,16 @@ class Stopping:
             If they cannot, and there is a rule.
         """
         if not (self.never or sample.divisible or sample.exhaustive):
-            raise unsupported(method)
+            raise self.unsupported(method)
+
+    def unsupported(self, method: str) -> OptionError:
+        """Return the error for a method that supports no stopping rule."""
+        given = {"tolerance": self.tolerance, "stable_top": self.stable_top}
+        rules = " and ".join(name for name, value in given.items() if value is not None)
+        return OptionError(
+            f"{rules} given for the method {method!r}, which does not support stopping rules; leave it out or use "
+            "method='mase'"
+        )
 
     def goal(self, sample: Sample, cap: int, solved: tuple[Problem, Estimate] | None, fewest: int = 0) -> int:
         """Return the total number of rows when the rule is asked next, at most `cap`.
@@ -127,14 +136,6 @@ class Stopping:
 
 
 NEVER = Stopping()
-
-
-def unsupported(method: str) -> OptionError:
-    """Return the error for a method that supports no stopping rule."""
-    return OptionError(
-        f"method {method!r} does not support stopping rules, expected no tolerance and no stable_top; leave them out "
-        "or use method='mase'"
-    )
 
 
 def _unknown(estimate: Estimate) -> bool:

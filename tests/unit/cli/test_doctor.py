@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from mase.cli import main
@@ -32,3 +33,15 @@ def test_doctor_of_a_broken_model_is_one_line(tmp_path, monkeypatch):
     found = CliRunner().invoke(main, ["doctor", "-m", "broken.py:predict"])
     assert (found.exit_code, found.stdout, found.stderr.count("mase: error:")) == (1, "", 1)
     assert "no weights" in found.stderr
+
+
+@pytest.mark.parametrize("given", [b"caf\xe9\n", b"caf\xe9\na good film\n"])
+def test_a_file_without_a_text_that_can_be_read_is_an_error(tmp_path, given):
+    (tmp_path / "a.txt").write_bytes(given)
+    found = CliRunner().invoke(main, ["doctor", "-m", "lstm-imdb", "-i", str(tmp_path / "a.txt")])
+    is_read = b"film" in given
+    assert (found.exit_code, bool(found.stdout), "not UTF-8" in found.stderr) == (
+        0 if is_read else 1,
+        is_read,
+        not is_read,
+    )

@@ -124,7 +124,7 @@ def test_columns_that_the_table_does_not_have(command):
     assert "no column 'premiss'" in found.stderr
     for fields in ("", "age,age"):
         found = command("explain", "-i", "a.csv", "--fields", fields, *MODEL)
-        assert (found.exit_code, found.stderr.count("mase: error: fields are")) == (1, 1)
+        assert (found.exit_code, found.stderr.count("mase: error: --fields are")) == (1, 1)
 
 
 def test_names_with_commas_are_quoted():

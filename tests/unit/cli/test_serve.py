@@ -144,6 +144,14 @@ def test_what_another_address_exposes_is_said(monkeypatch, host, is_told):
     assert ("not encrypted" in result.stderr) == is_told
 
 
+@pytest.mark.parametrize("given", ["premise,premise", "premise,", ""])
+def test_fields_have_names_of_their_own(monkeypatch, given):
+    monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())
+    result = CliRunner().invoke(main, ["serve", "--no-browser", "--port", "0", "--fields", given])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error: --fields are" in result.stderr
+
+
 def test_fields_are_a_list_as_in_a_csv_file(monkeypatch):
     shown = []
     monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())

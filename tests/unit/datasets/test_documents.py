@@ -19,7 +19,7 @@ def test_a_column_of_texts_and_fields():
     assert [field.fixed for field in found.fields] == [False, True]
     # one field with the name of the field of a plain text is one
     assert DocumentColumns.of(fields=["text"]).read(row).is_plain
-    with pytest.raises(OptionError, match="text_column='title' and fields"):
+    with pytest.raises(OptionError, match="text_column and fields are both given"):
         DocumentColumns.of("title", FIELDS)
     with pytest.raises(OptionError, match="expected a list of columns"):
         DocumentColumns.of(fields="title")

@@ -47,11 +47,13 @@ class Template:
                 raise OptionError(f"template has {text!r:.80}, expected a str, or messages with 'role' and 'content'")
         if not all(isinstance(role, str) for role in self._roles):
             raise OptionError(
-                f"template {self.prompt!r:.80} has a message without a role, expected 'role' and 'content' in each; "
-                "as in {'role': 'user', 'content': '{context}'}"
+                f"template is {self.prompt!r:.80}, which has a message without a role, expected 'role' and 'content' "
+                "in each; as in {'role': 'user', 'content': '{context}'}"
             )
         if not any(_BRACES.search(text) for text in self._texts):
-            raise OptionError(f"template {self.prompt!r:.80} names no field, expected for example '{{context}}' in it")
+            raise OptionError(
+                f"template is {self.prompt!r:.80}, which names no field, expected for example '{{context}}' in it"
+            )
 
     @classmethod
     def of(cls, template: "Prompt | Template | None", names: Collection[str]) -> Self:
@@ -103,7 +105,8 @@ class Template:
         others = [name for name in names if name not in used]
         listed = ", ".join(map(repr, names))
         if missing:
-            raise OptionError(f"template names {missing[0]!r}, expected names of fields: {listed}")
+            places = ", ".join(map(repr, dict.fromkeys([*names, CONTEXT])))
+            raise OptionError(f"template names {missing[0]!r}, expected one of {places}")
         if others and (CONTEXT not in used or CONTEXT in names):
             places = " or ".join(f"'{{{name}}}'" for name in dict.fromkeys([others[0], CONTEXT]))
             raise OptionError(f"template has no place for {others[0]!r}, expected {places} in it")

@@ -173,8 +173,13 @@ def test_a_model_is_named_unless_there_is_only_one():
 
 
 def test_an_address_without_a_list_of_models_is_told():
-    with served(vllm(engine())) as (url, _), pytest.raises(OptionError, match="lists no model at /v1/models"):
+    with served(vllm(engine())) as (url, _), pytest.raises(OptionError, match="lists none at /v1/models"):
         CompletionServer(f"{url}/v1/chat/completions")
+
+
+def test_an_address_that_is_no_url_is_told_as_such():
+    with pytest.raises(OptionError, match="another beginning, expected a str that begins with http://"):
+        CompletionServer("localhost:8000")
 
 
 def test_a_server_that_is_not_there():

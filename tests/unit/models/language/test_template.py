@@ -20,6 +20,13 @@ def test_braces_that_name_no_field_are_refused():
         Template("{x} {context}").filled({"a": "A"})
 
 
+@pytest.mark.parametrize("names", [["a"], ["a", "context"]])
+def test_the_names_that_are_possible_are_listed_once(names):
+    with pytest.raises(OptionError) as caught:
+        Template("{x}").check(names)
+    assert str(caught.value).endswith("expected one of 'a', 'context'")
+
+
 def test_every_field_has_a_place():
     with pytest.raises(OptionError, match="'b'"):
         Template("{a}").check(["a", "b"])

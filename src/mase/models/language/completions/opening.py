@@ -45,11 +45,13 @@ def only_model(client: Client, model: str | None) -> str:
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     if not names:
         raise OptionError(
-            f"model is None and {client.url} lists no model at {_MODELS}, expected its name; or the address before "
+            f"no model is named and {client.url} lists none at {_MODELS}, expected model='NAME'; or the address before "
             "/v1, as in http://localhost:8000"
         )
     if len(names) != 1 or not isinstance(names[0], str):
-        raise OptionError(f"model is None and {client.url} serves {names!r:.200}, expected the name of one of them")
+        raise OptionError(
+            f"no model is named and {client.url} serves {names!r:.200}, expected model='NAME' with one of them"
+        )
     return names[0]
 
 
