@@ -1,5 +1,6 @@
 """`mase serve`: a local page on which explanations are made, touched and read."""
 
+import os
 import webbrowser
 from collections.abc import Iterable
 from threading import Thread
@@ -117,6 +118,9 @@ def serve(
             "with the token can use the models and read the corpora that were given, and see all texts that pass by: "
             "the connection is not encrypted."
         )
+    for source in sources:
+        if "://" not in source and not os.path.exists(source):  # noqa: PTH110 (no error if the name is too long)
+            tell(f"mase: there is nothing at {source} yet; its page shows the run once there is")
     click.echo(server.address(host, number, gate.token))
     if not no_browser:
         first = server.address(host, number, gate.once())

@@ -159,3 +159,14 @@ def test_fields_are_a_list_as_in_a_csv_file(monkeypatch):
     for given in ([], ["--fields", 'premise, "the street, now"']):
         assert CliRunner().invoke(main, ["serve", "--no-browser", "--port", "0", *given]).exit_code == 0
     assert shown == [[], ["premise", "the street, now"]]
+
+
+def test_a_run_that_is_not_there_yet_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr("mase.serve.server.serve", lambda app, listening: listening.close())
+    absent = str(tmp_path / "rnu")
+    result = CliRunner().invoke(
+        main, ["serve", "--no-browser", "--port", "0", str(tmp_path), absent, "s3://bucket/run"]
+    )
+    assert result.exit_code == 0
+    assert [line for line in result.stderr.splitlines() if "nothing at" in line and absent in line] != []
+    assert result.stderr.count("nothing at") == 1
