@@ -110,7 +110,7 @@ def test_what_cannot_be_read_as_documents(tmp_path):
     table = pd.DataFrame(ROWS)
     with pytest.raises(OptionError, match=r"pick a split, as in source\['train'\]"):
         open_source({"train": table, "test": table}, fields=FIELDS)
-    with pytest.raises(OptionError, match="text_column='question' and fields"):
+    with pytest.raises(OptionError, match="text_column and fields are both given"):
         open_source(table, text_column="question", fields=FIELDS)
     with pytest.raises(OptionError, match=r"fields=\['a'\], but a list has no columns"):
         open_source(["one", "two"], fields=["a"])
