@@ -218,10 +218,13 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
     [
         ({"jobs": 0}, OptionError),
         ({"shard": "3/2"}, OptionError),
+        ({"shard": 1}, OptionError),
         ({"engine": "nowhere"}, UnknownNameError),
         ({"address": "cluster"}, OptionError),
         ({"timeout": 1.0}, OptionError),
         ({"timeout": 0.0, "engine": "local"}, OptionError),
+        ({"timeout": "5", "engine": "local"}, OptionError),
+        ({"where": "split=test"}, OptionError),
         ({"part_size": 0}, OptionError),
         ({"target": "third"}, UnknownNameError),
         ({"model": mase.Explainer(judge)}, OptionError),
