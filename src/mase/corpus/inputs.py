@@ -79,7 +79,7 @@ def open_source(
     if limit is not None:
         check_integer("limit", limit, 1)
     document = DocumentColumns.of(text_column, fields, fixed, background)
-    kept, wanted = kept_columns(keep), {column: string_of(value) or "" for column, value in (where or {}).items()}
+    kept, wanted = kept_columns(keep), _wanted(where)
     columns = {
         "text_column": text_column,
         "fields": None if fields is None else list(document.fields),
@@ -144,6 +144,15 @@ def _is_file(value: Any) -> bool:
         return isinstance(value, str) and Path(value).is_file()
     except (OSError, ValueError):  # too long, or with a NUL
         return False
+
+
+def _wanted(where: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the columns that are compared, each with its value as a string."""
+    if not isinstance(where, Mapping | None):
+        raise OptionError(
+            f"where is {where!r:.80}, expected a mapping from columns to values, as in {{'split': 'test'}}"
+        )
+    return {column: string_of(value) or "" for column, value in (where or {}).items()}
 
 
 def _files(paths: Iterable[Any]) -> Sequence[File]:

@@ -52,7 +52,7 @@ class Shard:
         OptionError
             If it is not.
         """
-        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", typed)
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", typed) if isinstance(typed, str) else None
         if found is None:
             raise OptionError(f"shard is {typed!r}, expected I/N, as in 1/4")
         return cls(int(found[1]), int(found[2]))

@@ -11,7 +11,7 @@ from urllib.request import url2pathname
 
 from mase.corpus.local_storage import LocalStorage
 from mase.corpus.remote_storage import RemoteStorage
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 
 __all__ = ["Storage", "beside", "storage_of"]
 
@@ -82,9 +82,15 @@ def storage_of(place: str | os.PathLike[str]) -> Storage:
     DataError
         If the URI is not understood, has a password, or is a file of another host. The message does not quote the
         password.
+    OptionError
+        If it is neither a str nor a path.
     MissingDependencyError
         If a package for its scheme is not installed.
     """
+    if not isinstance(place, str | os.PathLike):
+        raise OptionError(
+            f"the folder is of type {type(place).__name__}, expected a path or a URI, as in 'runs/reviews'"
+        )
     name = os.fspath(place)
     hidden = _PASSWORD.sub(r"\1...@", name)
     if hidden != name:

@@ -77,7 +77,7 @@ class TableSource:
 
         A file has also its name and size. The checksum of a value of Python is that of ids, texts and kept columns.
         """
-        return {"tables": self._described, **self._options}
+        return {**self._options, "tables": self._described}  # what was asked first: it decides the number of rows
 
     def items(self, start: int = 0) -> Iterator[Item]:
         """Yield the items in order, from row `start` on.

@@ -19,6 +19,7 @@ from mase.errors import NotPicklableError, OptionError
 from mase.models.examples import show_example
 from mase.models.identity import identity_in_run
 from mase.provenance import environment
+from mase.scalars import is_real
 from mase.target import Question
 from mase.units.function import Function
 
@@ -131,7 +132,7 @@ class Recipe:
     Raises
     ------
     OptionError
-        If the timeout is not positive.
+        If the timeout is no positive number.
     """
 
     open: "Callable[[], Explainer]"
@@ -142,8 +143,9 @@ class Recipe:
     example: str | Document | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not 0 < self.timeout < _LONGEST_TIMEOUT:
-            raise OptionError(f"timeout is {self.timeout}, expected a positive number of seconds, or None for no limit")
+        timeout = self.timeout
+        if timeout is not None and not (is_real(timeout) and 0 < timeout < _LONGEST_TIMEOUT):
+            raise OptionError(f"timeout is {timeout!r}, expected a positive number of seconds, or None for no limit")
 
 
 class Worker:

@@ -30,7 +30,7 @@ MADE_WITH = "made_with"
 _AT_ONCE = 4
 
 _OTHER_SETTINGS = "repeat the command that began the run, choose another output, or pass fresh=True"
-_OTHER_INPUT = "give the same input, choose another output, or pass fresh=True"
+_OTHER_INPUT = "give the same input with the same options, choose another output, or pass fresh=True"
 _OTHER_CLASSES = "give the model that began the run, choose another output, or pass fresh=True"
 _OTHER_VERSIONS = (
     "its last digits may differ from those of the other parts; use the same versions and processor, or pass "

@@ -12,9 +12,9 @@ Direction = Literal["towards", "away"]
 class Example:
     """An occurrence in context: up to 40 characters `before` and `after` it, and its score.
 
-    `text` is as in the document, not in lower case. `before` and `after` are empty if the run holds no texts. `id` and
-    `row` name the text. A context that was cut does not begin or end with an ellipsis; `cut_before` and `cut_after` say
-    so.
+    `text` is as in the document, not in lower case. If the run holds no texts, it is the word or phrase of the row, and
+    `before` and `after` are empty. `id` and `row` name the text. A context that was cut does not begin or end with an
+    ellipsis; `cut_before` and `cut_after` say so.
     """
 
     id: str

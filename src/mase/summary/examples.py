@@ -36,7 +36,10 @@ _CHOSEN = "CASE contrast {} ELSE is_first END".format(
 _OCCURRENCES = f"""
 CREATE OR REPLACE TABLE occurrence AS
 SELECT number, sign, effect, {{score}} AS score,
-    {{{{row: block.row, field: field, "start": "start", "end": {{end}}, score: {{score}}, word: sought.word}}}} AS place
+    {{{{
+        row: block.row, field: field, "start": "start", "end": {{end}}, score: {{score}},
+        word: concat_ws(' ', sought.word, sought.next_word)
+    }}}} AS place
 FROM sought JOIN words ON words.text = sought.word {{join}}
 JOIN units ON units.word = words.word {{also}}
 JOIN block ON block.block = units.block AND block.response = sought.response

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import warnings
-from contextlib import nullcontext
 
 import pytest
 from tests.unit.corpus.classifiers import judge
@@ -136,11 +135,15 @@ def test_another_command_is_refused_with_the_difference(tmp_path, expected, opti
     assert files(tmp_path / "run") == expected
 
 
-def test_the_difference_of_a_table_is_named(tmp_path):
-    (tmp_path / "table.csv").write_text("text\na\nb\nc\n")
-    for limit, refused in ((3, None), (2, r"input\.tables\.0\.rows 3, got 2")):
-        with nullcontext() if refused is None else pytest.raises(DataError, match=refused):
-            run(tmp_path / "run", tmp_path / "table.csv", limit=limit)
+def test_the_difference_of_a_table_or_of_what_is_read_of_it_is_named(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("text\na\nb\nc\n")
+    run(tmp_path / "run", table, limit=3)
+    with pytest.raises(DataError, match=r"input\.limit 3, got 2"):
+        run(tmp_path / "run", table, limit=2)
+    table.write_text("text\na\nb\nc\nd\n")
+    with pytest.raises(DataError, match=r"input\.tables\.0\.size 11, got 13"):
+        run(tmp_path / "run", table, limit=3)
 
 
 def test_a_run_is_there_once_a_text_was_explained(tmp_path, monkeypatch):
@@ -218,10 +221,13 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
     [
         ({"jobs": 0}, OptionError),
         ({"shard": "3/2"}, OptionError),
+        ({"shard": 1}, OptionError),
         ({"engine": "nowhere"}, UnknownNameError),
         ({"address": "cluster"}, OptionError),
         ({"timeout": 1.0}, OptionError),
         ({"timeout": 0.0, "engine": "local"}, OptionError),
+        ({"timeout": "5", "engine": "local"}, OptionError),
+        ({"where": "split=test"}, OptionError),
         ({"part_size": 0}, OptionError),
         ({"target": "third"}, UnknownNameError),
         ({"model": mase.Explainer(judge)}, OptionError),

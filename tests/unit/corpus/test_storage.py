@@ -10,7 +10,7 @@ import pytest
 import mase
 from mase.corpus.local_storage import LocalStorage
 from mase.corpus.storage import beside, storage_of
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,12 @@ def test_a_uri_of_a_file_is_the_folder_of_its_path(tmp_path):
 def test_other_hosts_and_parts_of_a_uri_are_refused(uri, message):
     with pytest.raises(DataError, match=message):
         storage_of(uri)
+
+
+@pytest.mark.parametrize("place", [None, b"runs/reviews", 5])
+def test_what_is_no_path_is_refused(place):
+    with pytest.raises(OptionError, match=f"of type {type(place).__name__}, expected a path or a URI"):
+        storage_of(place)
 
 
 @pytest.mark.parametrize("refusal", [RuntimeError("403"), NotImplementedError(), OSError("no network")])

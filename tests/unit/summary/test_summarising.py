@@ -134,7 +134,8 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
         return [[1 / (1 + np.exp(odd)), 1 / (1 + np.exp(-odd))] for odd in odds]
 
     explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
-    summary = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    run = corpora.write(tmp_path / "run", explainer, texts)
+    summary = mase.summarise(run, min_texts=10)
     assert {row.phrase for row in summary.phrases} == {"not good"}
     # Elsewhere "good" is worth 2, and "not" nothing. Together half of the -4 is in the score of each.
     for row in summary.phrases:
@@ -143,6 +144,8 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
         assert row.difference_low <= -4 * sign <= row.difference_high
         assert row.difference == pytest.approx(row.effect - row.expected)
         assert all("not good" in example.text for example in row.examples)
+    bare = mase.summarise(corpora.without_documents(run, tmp_path / "bare"), min_texts=10)
+    assert {example.text for row in bare.phrases for example in row.examples} == {"not good"}
 
 
 def test_a_phrase_whose_words_are_nowhere_else_has_nothing_to_be_compared_with(tmp_path):
