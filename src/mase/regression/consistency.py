@@ -1,6 +1,6 @@
 """Whether a model returns the same response to the same text, on a second evaluation and in a batch of other texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -19,7 +19,8 @@ R = TypeVar("R", Floats, Ints)
 
 Kind = Literal["not-deterministic", "batch-dependent", "rounding"]
 
-# Differences below these shares of the largest score and of the response are rounding.
+# Differences below these shares are rounding: of the largest score, and of the response or the largest class score. Two
+# logits of 5 make a margin of nearly 0, which is only as precise as they are.
 _SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
 # Responses to the text alone that differ by less than this share of the largest difference count as reproduced.
 _REPRODUCED = 1e-2
@@ -69,6 +70,8 @@ class Consistency:
         Whether the comparison was made, or is not to be made.
     alone, in_batch
         The first response to the input alone, and the response in a batch.
+    size
+        The larger of the first response and of the largest class score in a batch, in absolute value.
     difference
         The largest difference between any two responses.
     kind
@@ -78,6 +81,7 @@ class Consistency:
     compared: bool = False
     alone: float = 0.0
     in_batch: float = 0.0
+    size: float = 0.0
     difference: float = 0.0
     kind: Kind | None = None
 
@@ -98,8 +102,7 @@ class Consistency:
         # pairs. So it is asked alone.
         paired = repeats.probe.n_setup > 1 and np.all(2 * batch.sum(axis=0) == len(batch))
         alone = repeats.response(ones, 0) if paired else repeats.respond(start)
-        in_batch = repeats.respond(scores[1:2])
-        self.compare(alone, in_batch, lambda: repeats.responses(ones, 0))
+        self.compare(alone, scores[1:2], repeats, ones, 0)
         return np.delete(scores, 1, axis=0)
 
     def with_last(self, evaluate: Callable[[Floats], Floats], rows: Floats, first: int, repeats: Repeats) -> Floats:
@@ -111,22 +114,23 @@ class Consistency:
         scores = evaluate(rows)
         if not self.compared and len(rows):
             row, number = rows[-1:], first + len(rows) - 1
-            alone, in_batch = repeats.response(row, number), repeats.respond(scores[-1:])
-            self.compare(alone, in_batch, lambda: repeats.responses(row, number))
+            self.compare(repeats.response(row, number), scores[-1:], repeats, row, number)
         return scores
 
-    def compare(self, alone: float, in_batch: float, again: Callable[[], Sequence[float]]) -> None:
-        """Compare two responses to one input.
+    def compare(self, alone: float, scores: Floats, repeats: Repeats, row: Floats, number: int) -> None:
+        """Compare the response to one input alone with that of its `scores` `(1, k)` in a batch.
 
-        `again` evaluates the input alone once or twice more. It is called only if the responses differ. If all
-        responses to the input alone agree, the difference comes from the other inputs in the batch.
+        If they differ, the `row` `(1, p)` of this number is evaluated alone once or twice more. If all responses to the
+        input alone agree, the difference comes from the other inputs in the batch.
         """
+        in_batch = repeats.respond(scores)
         self.compared, self.alone, self.in_batch = True, alone, in_batch
-        if abs(alone - in_batch) > _RESPONSE_ROUNDING * abs(alone):
-            repeats = again()
-            responses = (alone, in_batch, *repeats)
+        self.size = max(abs(alone), float(np.abs(scores).max()))
+        if abs(alone - in_batch) > _RESPONSE_ROUNDING * self.size:
+            again = repeats.responses(row, number)
+            responses = (alone, in_batch, *again)
             self.difference = max(responses) - min(responses)
-            responses_alone = (alone, *repeats) if len(repeats) == 1 else repeats
+            responses_alone = (alone, *again) if len(again) == 1 else again
             reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * self.difference
             self.kind = "batch-dependent" if reproduced else "not-deterministic"
             if reproduced:
@@ -136,13 +140,13 @@ class Consistency:
         """Return whether the difference could change a score by its standard error.
 
         A score is a difference of mean responses, so it changes by at most twice the difference. Differences that are
-        rounding, relative to the scores or to the response, do not matter.
+        rounding, relative to the scores, the response or the class scores, do not matter.
         """
         if self.kind is None or not len(estimate.gamma):
             return False
         errors = np.sqrt(np.maximum(np.nan_to_num(estimate.variances), 0.0))
         largest = float(np.abs(estimate.gamma).max())
-        rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * abs(self.alone))
+        rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * self.size)
         return 2 * self.difference > max(float(errors.min()), rounding)
 
 

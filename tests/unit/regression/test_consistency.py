@@ -82,6 +82,18 @@ def test_a_function_whose_rows_depend_on_each_other_is_asked_row_by_row(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("difference", "told"), [(1e-6, False), (1e-4, True)])
+def test_a_margin_is_as_precise_as_the_logits_it_is_made_of(method, difference, told):
+    """An untrained model has nearly the same logits for all classes, and words change them by little."""
+
+    def logits(texts):
+        return np.stack([np.full(len(texts), 5.0 + difference * (len(texts) > 1)), 5.0 + 1e-5 * sentiment(texts)], 1)
+
+    model = mase.models.Callable(logits, outputs="logits", labels=["a", "b"])
+    assert ("batch-dependent" in codes(mase.explain(TEXT, model, method=method, link="margin"))) == told
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_steady_function_costs_one_evaluation_more_and_is_not_repeated(method):
     steady = Asked(sentiment)
     found = mase.explain(TEXT, steady, method=method)
