@@ -156,21 +156,27 @@ UNCHECKED = Consistency(compared=True)
 def note(consistency: Consistency) -> Note:
     """Return the note for a model whose responses to one text differ."""
     assert consistency.kind is not None
+    alone, in_batch = _distinguished(consistency.alone, consistency.in_batch)
     if consistency.kind == "batch-dependent":
         return Note(
             consistency.kind,
-            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.in_batch:.4g} for the same "
-            "text in a batch; rows were evaluated one at a time, which is slower; check whether the model normalises "
-            "over the batch",
+            f"the model returned {alone} for a text alone and {in_batch} for the same text in a batch; rows were "
+            "evaluated one at a time, which is slower; check whether the model normalises over the batch",
         )
     if consistency.kind == "rounding":
         return Note(
             consistency.kind,
-            f"the model returned {consistency.alone:.4g} for a text alone and {consistency.in_batch:.4g} for the same "
-            "text in a batch, as in half precision; the standard errors include this; use float32 for smaller ones",
+            f"the model returned {alone} for a text alone and {in_batch} for the same text in a batch, as in half "
+            "precision; the standard errors include this; use float32 for smaller ones",
         )
     return Note(
         consistency.kind,
-        f"the model returned {consistency.alone:.4g} and then {consistency.in_batch:.4g} for the same text; the cache "
-        "was not used, and the standard errors include this noise; switch off dropout or sampling, or fix the seed",
+        f"the model returned {alone} and then {in_batch} for the same text; the cache was not used, and the standard "
+        "errors include this noise; switch off dropout or sampling, or fix the seed",
     )
+
+
+def _distinguished(first: float, second: float) -> tuple[str, str]:
+    """Return two numbers with four digits, or with as many as it takes to tell them apart."""
+    shown = ((f"{first:.{digits}g}", f"{second:.{digits}g}") for digits in range(4, 18))
+    return next((pair for pair in shown if pair[0] != pair[1]), (str(first), str(second)))

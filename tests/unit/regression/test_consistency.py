@@ -1,5 +1,7 @@
 """Tests of `mase.regression.consistency`."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -90,7 +92,16 @@ def test_a_margin_is_as_precise_as_the_logits_it_is_made_of(method, difference, 
         return np.stack([np.full(len(texts), 5.0 + difference * (len(texts) > 1)), 5.0 + 1e-5 * sentiment(texts)], 1)
 
     model = mase.models.Callable(logits, outputs="logits", labels=["a", "b"])
-    assert ("batch-dependent" in codes(mase.explain(TEXT, model, method=method, link="margin"))) == told
+    found = mase.explain(TEXT, model, method=method, link="margin")
+    assert ("batch-dependent" in codes(found)) == told
+
+
+def test_answers_that_differ_a_little_are_shown_with_the_digits_that_differ():
+    answers = Asked(lambda texts: sentiment(texts) + 5 + 2e-4 * (len(texts) > 1))
+    found = mase.explain(TEXT, answers, method="occlusion", link="margin")
+    (note,) = [one for one in found.notes if one.code == "batch-dependent"]
+    alone, in_batch = (float(number) for number in re.findall(r"[0-9][0-9.]*", note.message)[:2])
+    assert in_batch - alone == pytest.approx(2e-4, rel=0.5)
 
 
 @pytest.mark.parametrize("method", METHODS)
