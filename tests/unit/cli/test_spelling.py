@@ -106,7 +106,7 @@ def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):
         ("'row: target is 1'", "'row: target is 1'"),
         ("cannot read 'a: seed is 1'", "cannot read 'a: seed is 1'"),
         ("cannot read 'my n_samples of.csv'; n_samples is 1", "cannot read 'my n_samples of.csv'; --n-samples is 1"),
-        ("text \"the film's n_samples of\" is cut", "text \"the film's n_samples of\" is cut"),
+        ('text "the film\'s n_samples of" is cut', 'text "the film\'s n_samples of" is cut'),
         ("text 'the film\\'s n_samples of' is cut", "text 'the film\\'s n_samples of' is cut"),
         ("text 'it goes on, expected seed='1'", "text 'it goes on, expected --seed 1"),  # the quote was cut off
         ("a.py:f raised ValueError: seed is 1, not n_samples", "a.py:f raised ValueError: seed is 1, not n_samples"),
