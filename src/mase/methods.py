@@ -241,8 +241,8 @@ def _regression(method: Method, **parts: Any) -> Regression:
     """
     if not isinstance(method.strategy, Regression):
         raise OptionError(
-            f"{' and '.join(parts)} given for the method {method.name!r}, which is a procedure, expected none; leave "
-            "it out or use method='mase-nlgp'"
+            f"{' and '.join(parts)} given for the method {method.name!r}, which is a procedure, expected none, or "
+            "method='mase-nlgp'"
         )
     if "design" in parts and "estimator" not in parts:
         _check_estimator(method.name, method.strategy, parts["design"])
@@ -252,7 +252,7 @@ def _regression(method: Method, **parts: Any) -> Regression:
     if not isinstance(regression.design, Gaussian):
         raise OptionError(
             f"{' and '.join(parts)} given for the method {method.name!r}, whose design has a fixed distribution, "
-            "expected none; leave it out or use method='mase-nlgp'"
+            "expected none, or method='mase-nlgp'"
         )
     return replace(regression, design=replace(regression.design, **parts))
 

@@ -48,7 +48,7 @@ def test_procedures_stop_when_they_want(lstm):
         ({"tolerance": 0.1}, "tolerance"),
         ({"tolerance": 0.1, "stable_top": 1}, "tolerance and stable_top"),
     ):
-        with pytest.raises(OptionError, match=f"^{named} given .* does not support stopping rules"):
+        with pytest.raises(OptionError, match=f"^{named} given .* does not support stopping rules, expected none, or"):
             mase.Explainer(lstm, method="partition-shap", **rules)(TEXT)
     assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 

@@ -107,7 +107,7 @@ class Columns:
             return True
         absent = next((column for column, _ in self.where if column not in row), None)
         if absent is not None:
-            raise missing_column(absent, row, "; correct the columns in where")
+            raise missing_column(absent, row, "; correct the columns in where={...}")
         return all((string_of(row[column]) or "") == value for column, value in self.where)
 
     def item(self, number: int, row: Row) -> Item:

@@ -78,7 +78,7 @@ class Stopping:
         given = {"tolerance": self.tolerance, "stable_top": self.stable_top}
         rules = " and ".join(name for name, value in given.items() if value is not None)
         return OptionError(
-            f"{rules} given for the method {method!r}, which does not support stopping rules; leave it out or use "
+            f"{rules} given for the method {method!r}, which does not support stopping rules, expected none, or "
             "method='mase'"
         )
 

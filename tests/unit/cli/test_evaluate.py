@@ -112,7 +112,7 @@ def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
 def test_options_that_cannot_be_stop_at_once(run, table):
     for arguments, message in [
         (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
-        (("--operator", "zero"), "expected one that box has: delete"),
+        (("--operator", "zero"), "expected one that box has: delete\n"),
         (("--methods", "mase-cone"), "needs an embedding layer"),
     ]:
         found = run("-i", table(), *arguments)

@@ -129,6 +129,7 @@ def test_a_dry_run_counts_the_workers_that_the_run_has(cli, table):
         (["", "-o", "out"], 2, "empty file name"),
         (["a.jsonl", "-o", ""], 2, "empty --output"),
         (["a.jsonl", "-o", "out", "--where", "text=none"], 1, "'none' in column 'text'"),
+        (["a.jsonl", "-o", "out", "--where", "fold=1"], 1, "columns in --where"),
         (["a.jsonl", "-o", "out", "--engine", "local", "--address", "a:1"], 1, "got an address or GPUs per worker"),
         (["-", "-o", "out"], 1, "standard input"),
         ([".", "-o", "out"], 2, "expected another place"),

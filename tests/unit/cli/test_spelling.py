@@ -105,6 +105,11 @@ def test_what_the_user_named_is_shown_as_it_is(verbs, tmp_path):
         ("target pos has no such class", "target pos has no such class"),
         ("'row: target is 1'", "'row: target is 1'"),
         ("cannot read 'a: seed is 1'", "cannot read 'a: seed is 1'"),
+        ("cannot read 'my n_samples of.csv'; n_samples is 1", "cannot read 'my n_samples of.csv'; --n-samples is 1"),
+        ('text "the film\'s n_samples of" is cut', 'text "the film\'s n_samples of" is cut'),
+        ("text 'the film\\'s n_samples of' is cut", "text 'the film\\'s n_samples of' is cut"),
+        ("text 'it goes on, expected seed='1'", "text 'it goes on, expected --seed 1"),  # the quote was cut off
+        ("a.py:f raised ValueError: seed is 1, not n_samples", "a.py:f raised ValueError: seed is 1, not n_samples"),
     ],
 )
 def test_a_word_is_an_option_only_where_it_was_typed_and_a_message_is_about_it(monkeypatch, message, shown):

@@ -141,6 +141,8 @@ def test_the_difference_of_a_table_or_of_what_is_read_of_it_is_named(tmp_path):
     run(tmp_path / "run", table, limit=3)
     with pytest.raises(DataError, match=r"input\.limit 3, got 2"):
         run(tmp_path / "run", table, limit=2)
+    with pytest.raises(DataError, match=r"input\.where\.text None, got 'a'"):
+        run(tmp_path / "run", table, limit=3, where={"text": "a"})
     table.write_text("text\na\nb\nc\nd\n")
     with pytest.raises(DataError, match=r"input\.tables\.0\.size 11, got 13"):
         run(tmp_path / "run", table, limit=3)

@@ -53,7 +53,6 @@ def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
         If the model does not have the reference.
     """
     if reference not in model.references:
-        raise CapabilityError(
-            f"operator is {reference!r}, expected one that {model.name} has: {', '.join(model.references)}, or delete"
-        )
+        known = ", ".join(dict.fromkeys([*model.references, "delete"]))
+        raise CapabilityError(f"operator is {reference!r}, expected one that {model.name} has: {known}")
     return model.bind(Binding.of(tokens, TokenMask(reference), words.of_token))
