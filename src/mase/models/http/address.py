@@ -35,8 +35,8 @@ def check_url(url: str) -> str:
     'http://localhost:8080'
     """
     if not isinstance(url, str) or not is_url(url):
-        got = "has another beginning" if isinstance(url, str) else f"is of type {type(url).__name__}"
-        raise OptionError(f"the URL of the model {got}, expected a str that begins with http:// or https://")
+        got = "does not begin with http:// or https://" if isinstance(url, str) else f"is of type {type(url).__name__}"
+        raise OptionError(f"the URL of the model {got}, expected for example 'http://localhost:8000'")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

@@ -178,7 +178,7 @@ def test_an_address_without_a_list_of_models_is_told():
 
 
 def test_an_address_that_is_no_url_is_told_as_such():
-    with pytest.raises(OptionError, match="another beginning, expected a str that begins with http://"):
+    with pytest.raises(OptionError, match="does not begin with http:// or https://"):
         CompletionServer("localhost:8000")
 
 
