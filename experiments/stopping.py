@@ -84,6 +84,7 @@ long-run value of the score: its mean over the other seeds with the same rule, w
 the {TOP} highest words of the long run (± is a 95 % interval over texts, by Student's t), *worst text* is the lowest
 share of a text, *shown* are the {TOP} words that each explanation shows as the highest, and *others* are all but the
 highest. *Same* is the share of the {TOP} highest words of the long run that an explanation shows as its {TOP} highest.
+BERTs are evaluated in bfloat16, as the first lines of the script say.
 """
 
 

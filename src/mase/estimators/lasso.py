@@ -69,7 +69,7 @@ class Lasso:
         """Return what the bound takes from the coefficients `(p,)`; None if it does not bind."""
         binds = self.share < 1 if self.radius is None else np.abs(gamma).sum() >= self.radius * (1 - _ROUNDING)
         weaker = f"share above {self.share:g}" if self.radius is None else f"radius above {self.radius:g}"
-        return f"what the bound on the scores takes, less with a {weaker}" if binds else None
+        return f"what the bound on the scores takes, which a {weaker} reduces" if binds else None
 
     def _bound(self, z: Floats, y: Floats) -> float:
         """Return the bound on the L1 norm."""

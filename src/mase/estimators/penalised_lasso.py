@@ -44,7 +44,7 @@ class PenalisedLasso:
         z, y = problem.centred()
         gamma = self._solved(z, y)
         nothing = None if gamma.any() else self._below(z, y)
-        taken = f"what the penalty takes, less with an alpha below {self.alpha:g}" if self.alpha else None
+        taken = f"what the penalty takes, which an alpha below {self.alpha:g} reduces" if self.alpha else None
         spread = jackknifed(z, y, self._solved)
         return Estimate(gamma, spread, float(np.count_nonzero(gamma)), nothing, penalty=taken)
 
