@@ -34,6 +34,8 @@ from mase.target import Label, Question, Target
 __all__ = ["Settings", "execute", "run"]
 
 _TERMINATED = 143
+# Seconds without any worker after which the caller is told.
+_LONG = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +286,14 @@ def _started(recipe: Recipe, settings: Settings, n_left: int) -> tuple[Engine, i
 
 def _first(engine: Engine) -> Sequence[Ready]:
     """Return the workers that are ready first."""
-    while True:
-        events = engine.events(1.0)
-        if events:
-            return [event for event in events if isinstance(event, Ready)]
+    n_waits = 0
+    while not (events := engine.events(1.0)):
+        n_waits += 1
+        if n_waits == _LONG:
+            warnings.warn(
+                f"no worker is ready after {_LONG} s, and the run goes on waiting: the model takes long to open, or "
+                "the cluster has no room for a worker",
+                MaseWarning,
+                stacklevel=4,
+            )
+    return [event for event in events if isinstance(event, Ready)]

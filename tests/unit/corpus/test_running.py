@@ -27,6 +27,16 @@ class LastFirst(Here):
         self._tasks.appendleft(task)
 
 
+class Late(Here):
+    """An engine that has nothing to report for a number of calls."""
+
+    n_waits = 0
+
+    def events(self, timeout):
+        self.n_waits -= 1
+        return () if self.n_waits >= 0 else super().events(timeout)
+
+
 @pytest.mark.parametrize("method", ["mase-mask", "mase"])
 def test_tables_are_those_of_the_explainer(tmp_path, method):
     made = run(tmp_path / "run", method=method)
@@ -54,6 +64,18 @@ def test_the_order_of_tasks_does_not_matter(tmp_path, expected, monkeypatch):
     monkeypatch.setitem(ENGINES.entries, "here", LastFirst)
     assert QUEUED > 1
     run(tmp_path / "run")
+    assert files(tmp_path / "run") == expected
+
+
+@pytest.mark.parametrize(("n_waits", "n_warnings"), [(2, 0), (500, 1)])
+def test_a_run_that_waits_long_for_its_first_worker_says_so_once(tmp_path, expected, monkeypatch, n_waits, n_warnings):
+    monkeypatch.setattr(Late, "n_waits", n_waits)
+    monkeypatch.setitem(ENGINES.entries, "here", Late)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(tmp_path / "run")
+    told = [warning for warning in caught if "no worker" in str(warning.message)]
+    assert [warning.category for warning in told] == [mase.errors.MaseWarning] * n_warnings
     assert files(tmp_path / "run") == expected
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +34,8 @@ __all__ = ["Ray"]
 
 # Seconds in which a cluster has to answer.
 _CONNECT = 10.0
+# Seconds in which actors have to be created before they are ended.
+_CREATE = 5.0
 # Ray reads these when it is imported. It would print what the logs of its machines say to standard output.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": ".*", "RAY_USAGE_STATS_ENABLED": "0"}
 
@@ -51,6 +53,7 @@ class _Handle:
 
     def __init__(self, actor: Any, inbox: "SimpleQueue[Any]") -> None:
         self.actor, self.tasks, self.is_ready = actor, deque[Task](), False
+        self.created: Future[Any] = actor.__ray_ready__.remote().future()
         self._inbox = inbox
         self._follow(actor.open.remote())
 
@@ -149,6 +152,9 @@ class Ray:
         """End the actors, and the cluster if it was started here. Their worker processes end with them."""
         import ray
 
+        # Ray 2.60 can lose the processor of an actor that is ended while it is created: no other actor gets it until
+        # the cluster ends. Actors for which there is no room are waited for in vain.
+        wait([worker.created for worker in self._pool.workers], _CREATE)
         for worker in self._pool.workers:
             with suppress(Exception):  # it may be gone, and so may the cluster
                 ray.kill(worker.actor)

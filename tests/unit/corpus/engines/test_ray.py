@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from tests.unit.corpus.runs import explained
 
 import mase
 from mase.corpus.engines import ENGINES
+from mase.corpus.engines.actor import Actor
 from mase.corpus.engines.protocol import Died, Done, Ready, Resources, Task
 from mase.corpus.source import Item
 from mase.corpus.worker import Recipe
@@ -93,9 +95,29 @@ def test_the_address_of_the_connected_cluster_is_taken(cluster, recipe, address)
 
     host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
     engine = ENGINES["ray"](Resources(1, address=address.format(host=host, port=port)))
-    assert engine.start(recipe) == 1
+    assert engine.start(recipe, 0) == 0
     engine.close()
     assert ray.is_initialized()
+
+
+def test_no_actor_is_ended_while_it_is_created(cluster, recipe, tmp_path, monkeypatch):
+    import ray
+
+    created, ended = tmp_path / "created", []
+
+    class Slow(Actor):
+        def __init__(self, *parameters):
+            time.sleep(0.5)
+            super().__init__(*parameters)
+            created.touch()
+
+    monkeypatch.setattr("mase.corpus.engines.ray.Actor", Slow)
+    kill = ray.kill
+    monkeypatch.setattr("ray.kill", lambda actor: (ended.append(created.exists()), kill(actor)))
+    engine = ENGINES["ray"](Resources(1))
+    engine.start(recipe)
+    engine.close()
+    assert ended == [True]
 
 
 def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):
