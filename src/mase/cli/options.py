@@ -24,6 +24,7 @@ __all__ = [
     "download",
     "evidence",
     "how",
+    "max_new_tokens",
     "method",
     "method_parts",
     "model",
@@ -69,10 +70,15 @@ model = click.option(
 )
 
 server = click.option(
-    "--server",
-    metavar="URL",
+    "--server", metavar="URL",
     help="Ask an OpenAI-compatible server of language models, such as http://localhost:8000; -m is then a name there.",
-)
+)  # fmt: skip
+
+# None, and not the default of language models, tells whether it was given with a classifier.
+max_new_tokens = click.option(
+    "--max-new-tokens", type=click.IntRange(min=1), metavar="N",
+    help="Largest number of tokens of an answer that a language model generates. [default: 128]",
+)  # fmt: skip
 
 text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
 
@@ -120,11 +126,9 @@ device = click.option(
 download = click.option("--download", is_flag=True, help="Fetch the Hugging Face model if it is not on this machine.")
 
 threads = click.option(
-    "--threads",
-    type=click.IntRange(1, 4096),
-    metavar="N",
+    "--threads", type=click.IntRange(1, 4096), metavar="N",
     help="Threads of the model; on a busy machine try 1. [default: torch's]",
-)
+)  # fmt: skip
 
 trust_remote_code = click.option(
     "--trust-remote-code",
@@ -273,12 +277,9 @@ def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 
 
 where = click.option(
-    "--where",
-    multiple=True,
-    callback=pairs,
-    metavar="COLUMN=VALUE",
+    "--where", multiple=True, callback=pairs, metavar="COLUMN=VALUE",
     help="Only rows with this value; can be repeated.",
-)
+)  # fmt: skip
 
 # Passed on to readers of tables and to `Explainer` under the same names.
 of_documents = options(

@@ -23,7 +23,7 @@ def check_compatible(oracle: Oracle, design: Design, estimator: Estimator, sampl
     if oracle.binary and (slopes or not np.isin(sample.coordinates, (0.0, 1.0)).all()):
         raise OptionError(
             f"method {oracle.method!r} masks whole words, expected a design of zeros and ones and an estimator "
-            "without gradients; use design='bernoulli' or space='token-scale'"
+            "without gradients; use design='bernoulli', or a method that scales embeddings, such as 'mase-nlgp'"
         )
     uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
     mixed = sample.laws is not None and np.ptp(sample.laws.shares, axis=1).any()

@@ -56,6 +56,32 @@ def test_texts_are_explained_by_a_model_on_a_server(invoke, url):
     assert json.loads(found.stdout)["model"]["name"] == "tiny"
 
 
+def test_a_generated_answer_has_at_most_so_many_tokens(invoke, url, tmp_path):
+    (tmp_path / "prompts.jsonl").write_text(json.dumps(PROMPT | {"answer": ""}) + "\n", encoding="utf-8")
+    answers = {}
+    for n in (1, 3):
+        how = (*FIELDS, "--server", url, "--max-new-tokens", n, "--n-samples", 8)
+        explained = invoke("explain", "-i", "prompts.jsonl", *how, "--json")
+        assert explained.exit_code == 0, explained.stderr
+        plain = json.loads(explained.stdout)
+        assert (plain["model"]["max_new_tokens"], plain["notes"][0]["code"]) == (n, "answer-cut")
+        answers[n] = plain["answer"]["text"]
+        run = invoke("run", "prompts.jsonl", *how, "-o", f"out-{n}", "--engine", "here")
+        assert run.exit_code == 0, run.stderr
+        assert mase.open_run(tmp_path / f"out-{n}").texts()["explained_answer"].to_pylist() == [answers[n]]
+    assert answers[3].startswith(answers[1])
+    assert len(answers[3]) > len(answers[1])
+
+
+@pytest.mark.parametrize(
+    "command", [("explain", "a text"), ("run", "prompts.jsonl", "--text-column", "context", "--dry-run")]
+)
+def test_a_classifier_generates_no_answer(invoke, tmp_path, command):
+    (tmp_path / "own.py").write_text("def predict(texts):\n    return [[0.4, 0.6]] * len(texts)\n", encoding="utf-8")
+    found = invoke(*command, "-m", "own.py:predict", "--max-new-tokens", 3)
+    assert (found.exit_code, "--max-new-tokens" in found.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("command", [("doctor",), ("run", "prompts.jsonl", "--dry-run"), ("explain", "a text")])
 def test_a_server_decides_where_its_models_run(invoke, command):
     found = invoke(*command, "--server", UNREACHED, "-m", "tiny", "--device", "cpu")
