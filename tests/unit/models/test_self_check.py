@@ -55,6 +55,18 @@ class WithHash(Classifier):
         return self.read(self.words(ids) + self.other(ids % 7))
 
 
+class RuledOut(nn.Module):
+    """A module whose first class has the logit -inf, whatever it reads."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, ids):
+        scores = self.inner(ids)
+        return torch.cat([torch.full_like(scores[:, :1], -torch.inf), scores], dim=1)
+
+
 class Counting(Classifier):
     """Scales all vectors by the share of known words, as ESM does."""
 
@@ -117,6 +129,18 @@ def test_others_are_explained_and_checked_once(module):
     assert np.array_equal(first.scores, second.scores)
     assert first.fit.n_queries == second.fit.n_queries
     assert len(calls) - n_first < n_first
+
+
+def test_a_class_that_is_ruled_out_changes_nothing_for_the_others():
+    def scores(module, embedding, labels):
+        options = {"labels": labels, "embedding": embedding, "unk_id": UNKNOWN, "outputs": "logits"}
+        model = TorchModule(module, tokenize=whitespace_ids, **options)
+        return mase.Explainer(model, n_samples=64)(TEXT).scores
+
+    ruled_out = scores(RuledOut(Classifier()), "inner.words", ["never", "no", "yes"])
+    np.testing.assert_allclose(ruled_out, scores(Classifier(), "words", ["no", "yes"]), atol=1e-6)
+    with pytest.raises(CapabilityError, match="reads the tokens elsewhere"):
+        scores(RuledOut(WithBag()), "inner.words", ["never", "no", "yes"])
 
 
 def test_esm_that_counts_its_masks_is_refused_with_the_mask_alone():

@@ -16,7 +16,8 @@ class Columns:
 
     A row is a number, a list of numbers, an object from label to number, or a list of objects with a label and a
     number. True and false are no numbers. Labels that are learned are sorted, with numbers in them by value, because
-    servers often sort them by score.
+    servers often sort them by score. Where labels are given, an answer may name the classes by them, or by the numbers
+    of the columns from "0".
 
     Parameters
     ----------
@@ -66,9 +67,16 @@ class Columns:
         scores = dict(pairs)
         if self.labels is None and self._n is None and len(scores) >= self._fewest:
             self.labels = tuple(sorted(scores, key=_natural))
-        if self.labels is None or set(scores) != set(self.labels) or len(pairs) != len(scores):
+        names = self._names(scores)
+        if names is None or len(pairs) != len(scores):
             self._refuse(index, f"has the classes {[label for label, _ in pairs]!r:.200}")
-        return [scores[label] for label in self.labels]
+        return [scores[name] for name in names]
+
+    def _names(self, scores: Mapping[str, Any]) -> Sequence[str] | None:
+        """Return what an answer calls the classes, in order: their labels or their numbers; None if neither."""
+        labels = self.labels or ()
+        numbers = tuple(map(str, range(len(labels))))
+        return next((names for names in (labels, numbers) if names and set(names) == set(scores)), None)
 
     def _plain(self, index: int, row: Any) -> list[Any]:
         if not isinstance(row, list) or not row or not all(map(is_real, row)):

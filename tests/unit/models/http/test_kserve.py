@@ -140,6 +140,25 @@ def test_scores_as_strings(server, written, labels, options):
     assert model.labels == labels
 
 
+def test_classes_that_the_server_numbers_have_the_given_names(server):
+    url, double = server
+    rows = [["{0: 0.125, 1: 0.25, 2: 0.625}"], ["{2: 0.5, 1: 0.375, 0: 0.125}"]]
+    answering(double, [tensor("SCORES", rows, "BYTES")])
+    model = KServe(url + KSERVE, ["neg", "neutral", "pos"])
+    assert model.predict(["a", "b"]).tolist() == [[0.125, 0.25, 0.625], [0.125, 0.375, 0.5]]
+    assert model.labels == ("neg", "neutral", "pos")
+    for wrong in ("{0: 0.5, 1: 0.5}", "{1: 0.5, 2: 0.25, 3: 0.25}"):
+        answering(double, [tensor("SCORES", [[wrong]], "BYTES")])
+        with pytest.raises(ServiceError, match="expected a number for each of the classes"):
+            model.predict(["a"])
+
+
+def test_names_that_are_numbers_are_names_first(server):
+    url, double = server
+    answering(double, [tensor("SCORES", [["{0: 0.25, 1: 0.75}"]], "BYTES")])
+    assert KServe(url + KSERVE, ["1", "0"]).predict(["a"]).tolist() == [[0.75, 0.25]]
+
+
 def test_classifications_of_triton(server):
     url, double = server
     rows = [["0.75:2:pos", "0.25:0:neg: very"], ["0.5:0:neg: very", "0.5:2:pos"]]
