@@ -16,8 +16,8 @@ class Columns:
 
     A row is a number, a list of numbers, an object from label to number, or a list of objects with a label and a
     number. True and false are no numbers. Labels that are learned are sorted, with numbers in them by value, because
-    servers often sort them by score. Where labels are given, an answer may name the classes by them, or by the numbers
-    of the columns from "0".
+    servers often sort them by score. Where labels are given, the answers may name the classes by them, or all by the
+    numbers of the columns from "0".
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ class Columns:
             raise OptionError(f"labels is {labels!r:.60}, expected a list of names, one per class")
         self.labels = None if labels is None else tuple(labels)
         self._place, self._keys, self._fewest = place, (label, score), fewest
+        self._names: tuple[str, ...] | None = None
         self._n: int | None = None
 
     def table(self, rows: Sequence[Any]) -> list[list[float]]:
@@ -65,18 +66,18 @@ class Columns:
         if pairs is None:
             return self._plain(index, [row] if is_real(row) else row)
         scores = dict(pairs)
-        if self.labels is None and self._n is None and len(scores) >= self._fewest:
-            self.labels = tuple(sorted(scores, key=_natural))
-        names = self._names(scores)
-        if names is None or len(pairs) != len(scores):
+        if self._names is None and (self.labels or (self._n is None and len(scores) >= self._fewest)):
+            self._names = self._learned(scores)
+        if self._names is None or set(scores) != set(self._names) or len(pairs) != len(scores):
             self._refuse(index, f"has the classes {[label for label, _ in pairs]!r:.200}")
-        return [scores[name] for name in names]
+        return [scores[name] for name in self._names]
 
-    def _names(self, scores: Mapping[str, Any]) -> Sequence[str] | None:
-        """Return what an answer calls the classes, in order: their labels or their numbers; None if neither."""
-        labels = self.labels or ()
-        numbers = tuple(map(str, range(len(labels))))
-        return next((names for names in (labels, numbers) if names and set(names) == set(scores)), None)
+    def _learned(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what the first answer calls the classes, in the order of the columns."""
+        if self.labels is None:
+            self.labels = tuple(sorted(scores, key=_natural))
+        numbers = tuple(map(str, range(len(self.labels))))
+        return numbers if set(numbers) == set(scores) != set(self.labels) else self.labels
 
     def _plain(self, index: int, row: Any) -> list[Any]:
         if not isinstance(row, list) or not row or not all(map(is_real, row)):

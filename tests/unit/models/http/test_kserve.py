@@ -147,10 +147,20 @@ def test_classes_that_the_server_numbers_have_the_given_names(server):
     model = KServe(url + KSERVE, ["neg", "neutral", "pos"])
     assert model.predict(["a", "b"]).tolist() == [[0.125, 0.25, 0.625], [0.125, 0.375, 0.5]]
     assert model.labels == ("neg", "neutral", "pos")
-    for wrong in ("{0: 0.5, 1: 0.5}", "{1: 0.5, 2: 0.25, 3: 0.25}"):
+    for wrong in ("{0: 0.5, 1: 0.5}", "{1: 0.5, 2: 0.25, 3: 0.25}", '{"neg": 0.5, "neutral": 0.25, "pos": 0.25}'):
         answering(double, [tensor("SCORES", [[wrong]], "BYTES")])
         with pytest.raises(ServiceError, match="expected a number for each of the classes"):
             model.predict(["a"])
+
+
+def test_classes_that_the_server_names_have_no_numbers(server):
+    url, double = server
+    model = KServe(url + KSERVE)
+    answering(double, [tensor("SCORES", [['{"neg": 0.25, "pos": 0.75}']], "BYTES")])
+    assert model.predict(["a"]).tolist() == [[0.25, 0.75]]
+    answering(double, [tensor("SCORES", [["{0: 0.25, 1: 0.75}"]], "BYTES")])
+    with pytest.raises(ServiceError, match="expected a number for each of the classes"):
+        model.predict(["b"])
 
 
 def test_names_that_are_numbers_are_names_first(server):
