@@ -14,9 +14,20 @@ from mase.regression.estimate import Estimate
 from mase.regression.strategy import Solution
 from mase.text import Tokens, Words
 
-__all__ = ["category_notes", "fit_of", "notes_of", "response_of", "special_notes", "tokens_of", "units_of"]
+__all__ = [
+    "category_notes",
+    "fit_of",
+    "notes_of",
+    "response_of",
+    "special_notes",
+    "tokens_of",
+    "units_of",
+    "unread_notes",
+]
 
 _LED = "the best {}s of the others may be found less well than if each had been explained alone"
+# How many words a note lists.
+_LISTED = 5
 
 
 def response_of(
@@ -91,6 +102,20 @@ def special_notes(*read: Tokens) -> tuple[Note, ...]:
         "meant, take them out of the text"
     )
     return (Note("special-tokens", message),)
+
+
+def unread_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if words of a document, or of its windows, have no token, as an unknown word may."""
+    words = [tokens.text[slice(*span)] for tokens in read for span in tokens.unread()]
+    if not words:
+        return ()
+    different = [*dict.fromkeys(words)]
+    more = f" and {len(different) - _LISTED:,} others" if len(different) > _LISTED else ""
+    message = (
+        f"the tokenizer has no token for {', '.join(map(repr, different[:_LISTED]))}{more}: the model does not read "
+        "such words, and they have no score"
+    )
+    return (Note("unread-words", message),)
 
 
 def category_notes(document: Document) -> tuple[Note, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
+import numpy as np
+
 from mase.document import Document
 from mase.errors import ShapeError
 
@@ -22,6 +24,9 @@ __all__ = [
 
 Span = tuple[int, int]
 Side = Literal["start", "end"]
+
+# Markup such as <br />, which tokenizers of web texts leave out.
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 # Scripts without spaces between words. Of ideographs and kana every character counts as a word.
 _IDEOGRAPHS = (
@@ -83,6 +88,21 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def unread(self) -> list[Span]:
+        """Return the words of letters or digits in `text` without a token, but for those in markup or cut off."""
+        found, text, spans = [], self.text, [span for span in self.spans if span is not None]
+        for start, field in zip(self.document.starts, self.document.fields, strict=True):
+            end = start + len(field.text)
+            own = [(first, last) for first, last in spans if start <= first < last <= end]
+            if self.truncation is not None:
+                start, end = min((first for first, _ in own), default=end), max((last for _, last in own), default=end)
+            places = np.zeros(len(text), dtype=bool)
+            for first, last in (*own, *self.special, *(tag.span() for tag in _TAG.finditer(text, start, end))):
+                places[first:last] = True
+            words = ((start + first, start + last) for first, last in find_words(text[start:end]))
+            found += [word for word in words if text[word[0]].isalnum() and not places[slice(*word)].any()]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

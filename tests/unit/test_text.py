@@ -2,7 +2,7 @@ import pytest
 
 from mase.document import Document, check_text
 from mase.errors import InvalidTextError, ShapeError
-from mase.text import Tokens, find_words, joins
+from mase.text import Tokens, Truncation, find_words, joins
 
 
 def words(text):
@@ -55,3 +55,37 @@ def test_invalid_text(text):
 def test_tokens_of_unequal_lengths():
     with pytest.raises(ShapeError):
         Tokens(Document.of("a"), (1, 2), ("a",), ((0, 1),), (False,))
+
+
+def tokens(document, *pieces, **options):
+    """Return the tokens of a document that cover these pieces of it."""
+    document = Document.of(document)
+    starts = [document.text.index(piece) for piece in pieces]
+    spans = tuple((start, start + len(piece)) for start, piece in zip(starts, pieces, strict=True))
+    return Tokens(document, tuple(range(len(pieces))), pieces, spans, (False,) * len(pieces), **options)
+
+
+@pytest.mark.parametrize(
+    ("document", "read", "unread"),
+    [
+        ("a good film - bad!", ["good", "film"], ["a", "bad"]),
+        ("a good film", ["a", "goo", "film"], []),
+        ("a film", [], ["a", "film"]),
+        ("很好看", ["很", "看"], ["好"]),
+        ("a<br />film <b class='x'>it</b> 1 < b > 2", ["a", "film"], ["it", "1", "b", "2"]),
+        (("a film", "bad one"), ["a", "one"], ["film", "bad"]),
+    ],
+)
+def test_words_without_a_token(document, read, unread):
+    found = tokens(document, *read)
+    assert [found.text[start:end] for start, end in found.unread()] == unread
+
+
+@pytest.mark.parametrize(("kept", "read"), [("start", ["a", "film", "bad"]), ("end", ["good", "film", "one"])])
+def test_words_that_are_cut_off_are_not_counted(kept, read):
+    found = tokens("a good film bad one", *read, truncation=Truncation(3, 5, kept))
+    assert [found.text[start:end] for start, end in found.unread()] == ["good" if kept == "start" else "bad"]
+
+
+def test_special_tokens_are_read():
+    assert tokens("a SEP film", "a", "film", special=((2, 5),)).unread() == []

@@ -8,6 +8,7 @@ import mase
 from mase.errors import CapabilityError, EmptyTextError, ModelError, OptionError, ShapeError
 from mase.models import Callable, TorchModule
 from mase.testing import SmallLSTM, Wrapped, check_model, whitespace_ids
+from mase.text import find_words
 
 
 def test_constant_model_scores_zero_and_says_so():
@@ -39,6 +40,18 @@ def test_tokenizers():
     without = TorchModule(SmallLSTM(), tokenize=lambda text: [])
     with pytest.raises(EmptyTextError):
         without.encode(" ")
+
+
+@pytest.mark.parametrize("options", [{}, {"long": "windows", "units": "sentence"}])
+def test_words_that_the_tokenizer_leaves_out_are_told(options):
+    def known(text):
+        spans = [(start, end) for start, end in find_words(text) if text[start:end].startswith("w")]
+        return [11] * len(spans), spans
+
+    explainer = mase.Explainer(TorchModule(SmallLSTM(), tokenize=known, max_length=5), n_samples=40, **options)
+    (note,) = (note for note in explainer("w1 un known. w2 w3.").notes if note.code == "unread-words")
+    assert "'un', 'known':" in note.message
+    assert "unread-words" not in [note.code for note in explainer("w1 w2. w3.").notes]
 
 
 @pytest.mark.parametrize(("keep", "expected"), [("start", ("this", "is", "a")), ("end", (",", "though", "slow"))])
