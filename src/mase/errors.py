@@ -60,7 +60,7 @@ class EmptyTextError(MaseError, ValueError):
 
 
 class UnitsError(MaseError, ValueError):
-    """A function that splits a text into units raised an exception or returned something other than spans."""
+    """What splits a text into units raised an exception or returned something other than spans."""
 
 
 class InvalidTextError(MaseError, ValueError):

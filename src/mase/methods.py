@@ -162,11 +162,17 @@ def _method(name: str, row: Mapping[str, Any]) -> Method:
     Raises
     ------
     PluginError
-        If the row comes from another package and is invalid.
+        If a row of another package has an unknown key, or lacks one.
     """
     if not isinstance(row, Mapping) or not row.keys() <= _FIELDS:
         raise PluginError(
             f"method {name!r} is {row!r:.80}, expected a mapping with keys from {', '.join(sorted(_FIELDS))}"
+        )
+    missing = sorted({"summary", "space", *(() if "procedure" in row else ("design", "estimator"))} - row.keys())
+    if missing:
+        raise PluginError(
+            f"method {name!r} has no {' and no '.join(missing)}, expected summary, space and either procedure, or "
+            "design and estimator"
         )
     options = dict(row)
     reference = options.pop("reference", None)

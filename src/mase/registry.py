@@ -64,7 +64,9 @@ class Registry(Mapping[str, Any]):
         return f"<registry of {len(self.names)} {self.kind}s: {', '.join(self.names)}>"
 
     def __getitem__(self, name: str) -> Any:
-        entry = self._built_in(name) if name in self.entries else self._added(name)
+        return self._made(name, self._built_in(name)) if name in self.entries else self._added(name)
+
+    def _made(self, name: str, entry: Any) -> Any:
         return entry if self.make is None else self.make(name, entry)
 
     def _built_in(self, name: str) -> Any:
@@ -75,14 +77,14 @@ class Registry(Mapping[str, Any]):
         return getattr(importlib.import_module(module), attribute)
 
     def _added(self, name: str) -> Any:
-        """Return the entry that another package adds under a name.
+        """Return the object that another package adds under a name.
 
         Raises
         ------
         UnknownNameError
             If no package adds the name.
         PluginError
-            If two packages add it, or it cannot be imported.
+            If two packages add it, it cannot be imported, or nothing can be made from its entry.
         """
         points = [point for point in self._points() if point.name == name]
         if not points:
@@ -93,13 +95,20 @@ class Registry(Mapping[str, Any]):
                 "others"
             )
         try:
-            return points[0].load()
+            entry = points[0].load()
         except (Exception, SystemExit) as error:
-            message = " ".join(f"{type(error).__name__}: {error}".split())
-            raise PluginError(
-                f"{self.kind} {name!r} of {_package(points[0])} cannot be imported ({message}); update or uninstall "
-                "that package"
-            ) from error
+            raise self._broken(points[0], "cannot be imported", error) from error
+        try:
+            return self._made(name, entry)
+        except Exception as error:
+            raise self._broken(points[0], "is invalid", error) from error
+
+    def _broken(self, point: "EntryPoint", what: str, error: BaseException) -> PluginError:
+        """Return the error that says what is wrong with an entry of another package."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return PluginError(
+            f"{self.kind} {point.name!r} of {_package(point)} {what} ({reason}); update or uninstall that package"
+        )
 
     def _points(self) -> "list[EntryPoint]":
         """Return the entry points of other packages."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,9 @@ from mase.metrics.operators import OPERATORS
 from mase.models import ADAPTERS, adapt
 from mase.outputs import OUTPUTS, form_of
 from mase.registry import Registry
+from mase.serve.choices import choices
+from mase.serve.limits import Limits
+from mase.serve.messages import Settings
 
 SOURCE = Path(__file__).parents[1] / "plugin"
 
@@ -152,10 +156,36 @@ def test_a_name_of_two_packages_belongs_to_neither(package):
         METRICS["same"]
 
 
-def test_a_row_that_is_no_method_is_refused(package):
-    package("rowless", "mase.methods", "rowless", "ADDED = {'colour': 'red'}")
-    with pytest.raises(PluginError, match="rowless"):
+WHOLE = {"summary": "Coins", "space": "token-mask", "design": "bernoulli", "estimator": "ridge"}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"colour": "red"}, "keys from"),
+        ({"summary": "Coins", "space": "token-mask", "estimator": "ridge"}, "no design"),
+        ({"design": "bernoulli", "estimator": "ridge"}, "no space and no summary"),
+        (WHOLE | {"sigma": 0.1}, "sigma"),
+        (WHOLE | {"procedure": "occlusions"}, "unknown procedure 'occlusions'"),
+        (WHOLE | {"n_samples": -4}, "-4"),
+    ],
+)
+def test_a_row_that_is_no_method_names_its_package_and_costs_its_own_name_only(package, row, said):
+    package("rowless", "mase.methods", "rowless", f"ADDED = {row!r}")
+    with pytest.raises(PluginError, match=f"method 'rowless' of the package rowless 0.1 .*{said}"):
         mase.METHODS["rowless"]
+    listed = CliRunner().invoke(main, ["methods"])
+    assert listed.exit_code == 0
+    assert re.search(r"^rowless +not available", listed.stdout, re.M)
+
+
+def test_a_broken_data_set_does_not_hide_the_others(package):
+    package("broken_data", "mase.datasets", "aaa", "import no_such_module")
+    package("more_data", "mase.datasets", "zzz", "from mase.datasets import DATASETS\nADDED = DATASETS['imdb']")
+    listed = CliRunner().invoke(main, ["data", "list"])
+    assert listed.exit_code == 0
+    assert re.search(r"^aaa +not available: .*broken_data 0\.1.*no_such_module", listed.stdout, re.M)
+    assert "zzz" in listed.stdout
 
 
 def test_a_broken_adapter_is_passed_over_and_told_where_nothing_else_fits(package):
@@ -209,6 +239,13 @@ def test_a_package_that_takes_a_built_in_name_does_not_stop_the_command(package,
     command = [sys.executable, "-c", program, "explain", "run", "evaluate", "cite"]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run(command, env=env, check=True)
+
+
+def test_a_link_that_the_browser_offers_can_be_asked_for(package):
+    package("own_link", "mase.links", "own", "ADDED = None")
+    links = choices([], [], Limits())["links"]
+    assert links[-1] == "own"
+    assert [msgspec.convert({"link": link}, Settings).link for link in links] == links
 
 
 def test_suffixes_are_those_of_all_outputs(package):

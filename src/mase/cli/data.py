@@ -18,11 +18,15 @@ def list_() -> None:
     """List the data sets and their paths on this machine."""
     from mase.datasets import DATASETS
     from mase.datasets.dataset import find
-    from mase.errors import DataError
+    from mase.errors import DataError, PluginError
 
     width = max(map(len, DATASETS))
     for name in DATASETS:
-        dataset = DATASETS[name]
+        try:
+            dataset = DATASETS[name]
+        except PluginError as error:
+            click.echo(f"{name:<{width}}  not available: {error}")
+            continue
         try:
             path = click.format_filename(find(dataset, None))
         except DataError:

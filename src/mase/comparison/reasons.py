@@ -158,11 +158,13 @@ def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float)
     """Return the number of scores tested, the least significant deviate, and why nothing can be tested."""
     if any(one != other for one, other in links):
         return 0, np.inf, "the runs explain different links, whose scores have no unit in common; give both one link"
+    if not links:
+        return 0, np.inf, "no text has a response of the same name in both runs; explain the same classes"
     least = critical_value(rate)
     query = f"SELECT count(z), count(z) FILTER (z >= {least!r}), count(*) FROM words"
     tested, candidates, n_words = database.row(query)
     if not n_words:
-        return 0, np.inf, "the runs have no score of the same unit and response in common; give both the same units"
+        return 0, np.inf, "the runs have no score of the same unit in common; give both the same units"
     if not tested:
         return 0, np.inf, "the scores of a run have no standard errors, so that sampling noise is not known"
     batches = database.numbers(f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")

@@ -12,7 +12,7 @@ from mase.attribution import Attribution
 from mase.budget import NSamples
 from mase.choices import Precision
 from mase.document import Document, Input, Scalar
-from mase.errors import CapabilityError, MaseError, OptionError
+from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
 from mase.explainer import Explainer
 from mase.methods import Method, describe, resolve
 from mase.metrics.alignment import align
@@ -229,7 +229,8 @@ class Evaluator:
         return rescore
 
     def _values(self, instance: Instance) -> Floats:
-        return np.concatenate([np.empty(0), *(metric.evaluate(instance) for metric in self.metrics.values())])
+        numbers = [_numbers(name, metric, instance) for name, metric in self.metrics.items()]
+        return np.concatenate([np.empty(0), *numbers])
 
     def check_names(self, given: Collection[str]) -> None:
         """Check that given attributions can be evaluated under these names.
@@ -250,3 +251,19 @@ class Evaluator:
                 f"metric {needing[0]!r} has to explain the text again, which it cannot for given attributions; "
                 "leave the metric out"
             )
+
+
+def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:
+    """Return the numbers of one text by one metric `(m,)`.
+
+    Raises
+    ------
+    ShapeError
+        If they are not one for each column of the metric: the other metrics would get them.
+    """
+    values, n_columns = np.asarray(metric.evaluate(instance), dtype=np.float64), len(metric.columns)
+    if values.shape != (n_columns,):
+        raise ShapeError(
+            f"metric {name!r} returned numbers of shape {values.shape}, expected ({n_columns},): one for each column"
+        )
+    return values

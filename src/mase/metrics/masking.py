@@ -145,10 +145,11 @@ def masker(model: Model, text: Input, operator: Operator = "auto", units: Units 
     chosen: MaskingOperator = OPERATORS[model.references[0] if operator == "auto" else operator]
     with untouched():
         tokens = model.encode(text)
-        words = group(tokens, splitter(units))
+        by = splitter(units)
+        words = group(tokens, by)
         if not len(words):
             raise EmptyTextError(
-                f"text {tokens.text[:40]!r} has nothing that the model reads and that is a unit by {units!r:.60}, "
+                f"text {tokens.text[:40]!r} has nothing that the model reads and that is a unit by {by.name!r:.60}, "
                 "expected at least one unit"
             )
         return chosen.bind(model, tokens, words)

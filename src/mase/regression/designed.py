@@ -223,8 +223,16 @@ class Regression:
 
     @one_thread
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
-        """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
-        return self._without_rounding(oracle, sample, responses, self.estimator.fit(problem))
+        """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive.
+
+        Raises
+        ------
+        ShapeError
+            If the estimator returns anything but one coefficient for each coordinate, and their covariance.
+        """
+        estimate = self.estimator.fit(problem)
+        estimate.check(problem.p)
+        return self._without_rounding(oracle, sample, responses, estimate)
 
     def _without_rounding(self, oracle: Oracle, sample: Sample, responses: Floats, estimate: Estimate) -> Estimate:
         """Return an estimate with zeros, and no errors, where there is nothing but rounding."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.errors import ShapeError
 from mase.regression.covariance import no_scatter
 
 __all__ = ["Estimate"]
@@ -63,7 +64,14 @@ class Estimate:
         return sums, np.sqrt(np.maximum(variances, 0.0))
 
     def embedded(self, active: Ints, p: int) -> "Estimate":
-        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere."""
+        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere.
+
+        Raises
+        ------
+        ShapeError
+            If there are not `a` coefficients.
+        """
+        self.check(len(active))
         if len(active) == p:
             return self
         gamma, spread = np.zeros(p), no_scatter(p)
@@ -73,6 +81,21 @@ class Estimate:
         )
         further = {name: one.embedded(active, p) for name, one in self.further.items()}
         return replace(self, gamma=gamma, covariance=spread, further=further)
+
+    def check(self, p: int) -> None:
+        """Check that these are p coefficients with their covariance.
+
+        Raises
+        ------
+        ShapeError
+            If they are not.
+        """
+        shape, spread = np.shape(self.gamma), np.shape(self.covariance)
+        if shape != (p,) or spread not in {(p,), (p, p)}:
+            raise ShapeError(
+                f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
+                f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
+            )
 
     def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
         """Return the estimate after a change of it and of the estimates of further effects."""

@@ -9,7 +9,6 @@ from mase.choices import Long
 from mase.citing import METHOD, UNITS
 from mase.document import Scalar
 from mase.errors import OptionError
-from mase.links import Link
 
 __all__ = [
     "CITE",
@@ -52,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     units: str = "word"
     n_samples: NSamples | None = None
     reference: str | None = None
-    link: Link | None = None
+    link: str | None = None
     seed: int = 0
     evidence: int = 5
     zoom: int = 0

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import index
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from mase.errors import MaseError, UnitsError
 from mase.text import Span
+from mase.units.spans import spans_of
 
 __all__ = ["Function"]
 
@@ -44,32 +42,4 @@ class Function:
         UnitsError
             If the function raises, or returns anything but disjoint spans in the text.
         """
-        try:
-            found = sorted(_span(one, self.name) for one in self.function(text))
-        except MaseError:
-            raise
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise UnitsError(f"{self.name} raised {reason:.300}, expected spans [(start, end), ...]") from error
-        for start, end in found:
-            if not 0 <= start < end <= len(text):
-                raise UnitsError(
-                    f"{self.name} returned the span {(start, end)} for a text of {len(text)} characters, "
-                    "expected 0 <= start < end <= length"
-                )
-        for first, second in pairwise(found):
-            if second[0] < first[1]:
-                raise UnitsError(
-                    f"{self.name} returned the spans {first} and {second}, which overlap, expected disjoint spans"
-                )
-        return found
-
-
-def _span(given: Any, name: str) -> Span:
-    try:
-        start, end = given
-        if isinstance(start, bool) or isinstance(end, bool):
-            raise TypeError
-        return index(start), index(end)
-    except (TypeError, ValueError):
-        raise UnitsError(f"{name} returned {given!r:.80}, expected a span (start, end) of two integers") from None
+        return spans_of(self.function, text, self.name)

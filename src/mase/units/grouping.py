@@ -7,6 +7,7 @@ from itertools import pairwise
 from mase.document import Document
 from mase.text import Span, Tokens, Words, visible
 from mase.units.protocol import Splitter
+from mase.units.spans import spans_of
 
 __all__ = ["group", "grown"]
 
@@ -22,8 +23,10 @@ def group(tokens: Tokens, splitter: Splitter, within: Sequence[Span] | None = No
 
     Raises
     ------
+    UnitsError
+        If the splitter raises, or returns anything but disjoint spans in the text.
     MaseError
-        If a text cannot be split.
+        If a text cannot be split for another reason.
     """
     spans = list(_spans(tokens.document, splitter, within))
     return _grouped(tokens, spans, complete=splitter.complete and within is None)
@@ -46,7 +49,7 @@ def _spans(document: Document, splitter: Splitter, within: Sequence[Span] | None
         for begin, stop in [whole] if within is None else sorted(within):
             if whole[0] <= begin and stop <= whole[1]:
                 text = document.text[begin:stop]
-                spans = splitter.split(text) if field.value is None else [(0, len(text))]
+                spans = spans_of(splitter.split, text, splitter.name) if field.value is None else [(0, len(text))]
                 yield from ((begin + start, begin + end) for start, end in spans)
 
 

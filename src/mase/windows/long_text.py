@@ -16,6 +16,7 @@ from mase.models.protocol import Model
 from mase.options import Windows
 from mase.text import Span, find_words
 from mase.units import Splitter
+from mase.units.spans import spans_of
 from mase.units.token import Token as PerToken
 from mase.windows.cuts import begins_sentence, cuts
 from mase.windows.places import only, places, with_words
@@ -65,7 +66,7 @@ class _Within:
         return self.splitter.complete
 
     def split(self, text: str) -> list[Span]:
-        return list(self.units) if text == self.text else self.splitter.split(text)
+        return list(self.units) if text == self.text else spans_of(self.splitter.split, text, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class LongText:
         free = [i for i, field in enumerate(document.fields) if field.value is None and not field.fixed]
         index = max(free, key=lambda i: len(document.fields[i].text), default=0)
         name, text = document.fields[index].name, document.fields[index].text
-        units = splitter.split(text)
+        units = spans_of(splitter.split, text, splitter.name)
         if not units:
             return None
         words = find_words(text)
@@ -174,7 +175,7 @@ class LongText:
     def windows(self) -> list[WindowText]:
         """The documents of the windows."""
         field, found = self.document.fields[self.index], []
-        units = self.splitter.split(field.text)
+        units = spans_of(self.splitter.split, field.text, self.splitter.name)
         for start, end in self.spans:
             within = [(first - start, last - start) for first, last in _within((start, end), units)]
             splitter = _Within(self.splitter, field.text[start:end], tuple(within))

@@ -219,6 +219,15 @@ def test_reasons_without_a_common_unit_are_not_the_same(tmp_path):
         Thresholds(max_reasons_changed=0.0).exceeded(found)
 
 
+def test_the_reasons_of_other_classes_are_not_the_same(tmp_path):
+    one = write_run(tmp_path / "pos", TEXTS, classifier(WEIGHTS), target="1")
+    other = write_run(tmp_path / "neg", TEXTS, classifier(WEIGHTS), target="0")
+    found = mase.compare(one, other)
+    assert (found.reasons.n_texts, found.reasons.share_changed) == (0, None)
+    with pytest.raises(DataError, match="max_reasons_changed cannot be checked: no text has a response of the same"):
+        Thresholds(max_reasons_changed=0.0).exceeded(found)
+
+
 def test_runs_without_texts_need_the_same_input(tmp_path):
     settings = {"predict": classifier(WEIGHTS), "documents": False}
     one, same = (write_run(tmp_path / name, TEXTS[:3], **settings) for name in ("one", "same"))

@@ -1,12 +1,16 @@
 """Tests of `mase.metrics.evaluator`."""
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 
 from mase import Document
-from mase.errors import OptionError
+from mase.errors import OptionError, ShapeError
 from mase.metrics.evaluation import evaluate
 from mase.metrics.evaluator import Evaluator
+from mase.metrics.protocol import Column
 from mase.models import Callable
 
 
@@ -42,3 +46,26 @@ def test_a_text_is_asked_of_the_model_once_before_it_is_explained():
     unscored = evaluator.unscored("a film")
     assert (unscored.masker.prediction, asked) == (1, ["a film"])
     assert evaluator.evaluated(unscored).target == evaluator("a film").target == 1
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A metric of one column that returns what it is made with."""
+
+    numbers: Any
+    needs_rescore: ClassVar[bool] = False
+
+    @property
+    def columns(self):
+        return (Column("number", "higher"),)
+
+    def evaluate(self, instance):
+        return self.numbers
+
+
+@pytest.mark.parametrize("numbers", [np.array([1.0, 2.0]), np.array([]), 1.0, np.array([[1.0]]), None])
+def test_a_metric_gives_one_number_for_each_of_its_columns(numbers):
+    model, metrics = Callable(lambda texts: [[0.5, 0.5] for _ in texts]), {"fine": Fixed([1]), "mine": Fixed(numbers)}
+    evaluator = Evaluator(model, methods=["random"], metrics=metrics)
+    with pytest.raises(ShapeError, match="'mine'"):
+        evaluator("a good film")

@@ -1,5 +1,6 @@
 """Tests of `mase.metrics.masking`."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,8 @@ def test_what_cannot_be_masked_is_said(lstm_model, additive_model):
         masker(additive_model, TEXT, "zero")
     with pytest.raises(EmptyTextError):
         masker(additive_model, " ")
+    with pytest.raises(EmptyTextError, match=r"a unit by 're:\[0-9\]', expected"):
+        masker(additive_model, TEXT, units=re.compile("[0-9]"))
     bound = masker(additive_model, TEXT)
     for kept in (np.ones((1, 3), dtype=bool), np.ones((1, len(bound.words))), np.ones(len(bound.words), dtype=bool)):
         with pytest.raises(ShapeError, match="expected booleans of shape"):

@@ -9,10 +9,12 @@ import pytest
 from tests.regressions import run
 
 import mase
+from mase.errors import ShapeError
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.designed import Regression
+from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
 from mase.regression.stopping import NEVER, Stopping
@@ -191,3 +193,22 @@ def test_chains_and_draws_are_planned_roughly_and_scores_are_not(design, plans, 
     run(smooth(20), "mase", n_samples=300, design=design, estimator=estimator)
     assert estimator.plans == plans + [150] * halves
     assert estimator.fits.count(300) == 1
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """An estimator that returns what it is made with."""
+
+    estimate: Estimate
+    needs_base: ClassVar[bool] = False
+    needs_gradients: ClassVar[bool] = False
+
+    def fit(self, problem):
+        return self.estimate
+
+
+@pytest.mark.parametrize("shapes", [((5,), (5, 5)), ((4,), (5, 5)), ((3,), (3, 3))])
+def test_an_estimator_returns_one_coefficient_for_each_coordinate(shapes):
+    gamma, covariance = map(np.ones, shapes)
+    with pytest.raises(ShapeError, match=r"expected \(4,\)"):
+        run(smooth(4, seed=1), "mase-mask", estimator=Fixed(Estimate(gamma, covariance, 1.0)))

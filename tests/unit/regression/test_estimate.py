@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mase.errors import ShapeError
 from mase.regression.estimate import Estimate
 
 GROUPS = [np.array([0, 3]), np.array([1]), np.array([], dtype=np.int64), np.array([1, 2, 3])]
@@ -27,3 +28,14 @@ def test_sums_of_what_estimates_nothing_have_no_error():
     sums, errors = estimate.sums(GROUPS[:2])
     assert sums.tolist() == [2.0, 1.0]
     assert np.isnan(errors).all()
+
+
+@pytest.mark.parametrize(
+    ("gamma", "covariance"),
+    [(np.ones(3), np.eye(3)), (np.ones(2), np.eye(3)), (np.ones(2), None), (np.ones((2, 1)), np.eye(2))],
+)
+def test_an_estimate_has_a_coefficient_for_each_coordinate_and_their_covariance(gamma, covariance):
+    estimate = Estimate(gamma, covariance, 1.0)
+    for active, p in (([0, 1], 2), ([0, 2], 3)):
+        with pytest.raises(ShapeError, match=r"expected \(2,\)"):
+            estimate.embedded(np.array(active), p)
