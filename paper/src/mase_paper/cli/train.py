@@ -43,6 +43,7 @@ def train(
 
     A BERT takes about an hour on one processor core. A stopped run resumes where it was.
     An existing model is kept until the new one is trained, and replaced only with --overwrite.
+    The models cnn-... and tfidf-... are for `mase reproduce confirmation --models` alone.
 
     \b
     Example
