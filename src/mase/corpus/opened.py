@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from mase.corpus.columns import schema
 from mase.corpus.folder import MANIFEST, Folder, part_name
+from mase.corpus.lock import owners
 from mase.corpus.manifest import Manifest
 from mase.corpus.part_rows import check_rows
 from mase.corpus.plan import Plan
@@ -146,7 +147,7 @@ def open_run(path: str | os.PathLike[str] | Run) -> Run:
     Raises
     ------
     DataError
-        If it is not the folder of a run.
+        If it is not the folder of a run, or nothing was explained so far.
     OptionError
         If it is neither a run nor a path.
     MissingDependencyError
@@ -159,5 +160,11 @@ def open_run(path: str | os.PathLike[str] | Run) -> Run:
     folder = Folder(storage_of(path))
     manifest = folder.manifest()
     if manifest is None:
+        begun = next((owner for owner in owners(folder.storage) if owner.is_alive), None)
+        if begun is not None:
+            raise DataError(
+                f"{folder.place!r} has no {MANIFEST} yet: process {begun.pid} on {begun.host!r:.100} works on it and "
+                "has not explained a text so far; ask again later"
+            )
         raise DataError(f"{folder.place!r} has no {MANIFEST}, expected the folder of a run, as mase run -o writes it")
     return Run(folder, manifest)

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from mase.corpus.failures import count_failures
-from mase.corpus.folder import MANIFEST, Folder
 from mase.corpus.lock import Owner, owners
 from mase.corpus.manifest import Manifest
 from mase.corpus.opened import open_run
-from mase.corpus.storage import storage_of
-from mase.errors import DataError
 
 __all__ = ["Driver", "Status", "read_status"]
 
@@ -103,13 +100,6 @@ def read_status(path: str | os.PathLike[str]) -> Status:
     MissingDependencyError
         If a package for the scheme of the URI is not installed.
     """
-    folder = Folder(storage_of(path))
-    begun = next((owner for owner in owners(folder.storage) if owner.is_alive), None)
-    if begun is not None and folder.manifest() is None:
-        raise DataError(
-            f"{folder.place!r} has no {MANIFEST} yet: process {begun.pid} on {begun.host!r:.100} works on it and has "
-            "not explained a text so far; ask again later"
-        )
     run = open_run(path)
     parts = run.parts
     run.folder.check_whole(parts)

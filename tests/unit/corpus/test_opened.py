@@ -2,6 +2,7 @@
 
 import os
 
+import msgspec
 import pyarrow as pa
 import pytest
 from tests.runs import COMPARED
@@ -10,9 +11,12 @@ import mase
 from mase.corpus.columns import TABLES, Rows
 from mase.corpus.folder import Folder, part_name
 from mase.corpus.local_storage import LocalStorage
+from mase.corpus.lock import FOLDER, Owner
 from mase.corpus.manifest import Asked, Manifest
 from mase.corpus.opened import open_run
+from mase.corpus.plan import Shard
 from mase.corpus.source import Item
+from mase.corpus.status import read_status
 from mase.corpus.storage import storage_of
 from mase.errors import DataError, OptionError
 
@@ -131,6 +135,18 @@ def test_a_broken_manifest_is_refused(tmp_path, content):
 def test_a_folder_without_manifest_is_no_run(tmp_path):
     with pytest.raises(DataError):
         open_run(tmp_path)
+
+
+@pytest.mark.parametrize("read", [open_run, read_status, mase.summarise])
+def test_a_run_without_a_result_names_the_process_that_works_on_it(tmp_path, read):
+    owner = Owner.this_process(Shard(1, 1))
+    storage_of(tmp_path).write(f"{FOLDER}/{owner.name}", msgspec.json.encode(owner))
+    with pytest.raises(DataError, match=f"process {os.getpid()} "):
+        read(tmp_path)
+    gone = msgspec.structs.replace(owner, start="long ago")
+    storage_of(tmp_path).write(f"{FOLDER}/{owner.name}", msgspec.json.encode(gone))
+    with pytest.raises(DataError, match="expected the folder of a run"):
+        read(tmp_path)
 
 
 def test_kept_columns_may_not_take_our_names():
