@@ -100,9 +100,8 @@ def cite(
     generated = answer is None
     if answer is None:
         prompted = prompted.reading()
-    continued = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
-    answered = prompted.answered(continued, generated=generated, against=against, parts=parts, **options)
-    return answered.attribution(listener)
+    reply = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
+    return prompted.answered(reply, generated=generated, against=against, parts=parts, **options).attribution(listener)
 
 
 @dataclass(frozen=True, slots=True)
