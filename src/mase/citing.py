@@ -24,6 +24,7 @@ from mase.several import is_series, remedy
 from mase.target import Label, Target
 from mase.text import Span
 from mase.units import Units, splitter
+from mase.units.spans import spans_of
 
 __all__ = ["METHOD", "UNITS", "Answered", "Prompted", "cite", "sources"]
 
@@ -99,9 +100,8 @@ def cite(
     generated = answer is None
     if answer is None:
         prompted = prompted.reading()
-    continued = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
-    answered = prompted.answered(continued, generated=generated, against=against, parts=parts, **options)
-    return answered.attribution(listener)
+    reply = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
+    return prompted.answered(reply, generated=generated, against=against, parts=parts, **options).attribution(listener)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,5 +295,6 @@ def _spans(answer: str, parts: Units | Sequence[Span]) -> tuple[Span, ...]:
             return tuple((index(start), index(end)) for start, end in parts)
         except (TypeError, ValueError):
             raise OptionError(f"parts is {parts!r:.80}, expected spans, as in [(0, 12)], or a unit") from None
-    spans = tuple(splitter(parts).split(answer))
+    by = splitter(parts)
+    spans = tuple(spans_of(by.split, answer, by.name))
     return spans if len(spans) > 1 else ()

@@ -110,10 +110,10 @@ def unread_notes(*read: Tokens) -> tuple[Note, ...]:
     if not words:
         return ()
     different = [*dict.fromkeys(words)]
-    more = f" and {len(different) - _LISTED:,} others" if len(different) > _LISTED else ""
+    listed = ", ".join(f"{word!r:.60}" for word in different[:_LISTED])
+    more = f" and {len(different) - _LISTED:,} more" if len(different) > _LISTED else ""
     message = (
-        f"the tokenizer has no token for {', '.join(map(repr, different[:_LISTED]))}{more}: the model does not read "
-        "such words, and they have no score"
+        f"the tokenizer has no token for {listed}{more}: the model does not read such words, and they have no score"
     )
     return (Note("unread-words", message),)
 

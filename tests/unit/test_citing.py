@@ -4,7 +4,7 @@ from tests.unit.models.language.fake import Fake
 
 import mase
 from mase import citing
-from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
+from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError, UnitsError
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
 WEIGHTS, SHARES = {"rose": 2.0, "sea": 3.0}, {"rose": (0,), "sea": (1,)}
@@ -68,6 +68,25 @@ def test_parts_are_spans_or_units():
         with pytest.raises(OptionError, match=r"parts is .*, expected spans, as in \[\(0, 12\)\]"):
             cited(parts=wrong)
     assert cited(parts=[(np.int64(0), np.int64(3))])[1].answer.parts[0].end == 3
+
+
+class Fixed:
+    """A splitter of another package that returns what it is made with."""
+
+    name, complete = "fixed", False
+
+    def __init__(self, spans):
+        self.spans = spans
+
+    def split(self, text):
+        return self.spans
+
+
+def test_the_spans_of_any_splitter_are_checked_and_sorted():
+    assert [part.response for part in cited(parts=Fixed([(5, 10), (0, 4)]))[1].answer.parts] == ["Red.", "Blue."]
+    for spans in ([(0, 5), (4, 7)], [(0, 4), (8, 14)], None):
+        with pytest.raises(UnitsError, match="fixed"):
+            cited(parts=Fixed(spans))
 
 
 @pytest.mark.parametrize("parts", ["word", "nonsense", [(0, 3)]])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mase.models.language.protocol import LanguageModel
     from mase.models.protocol import Model
 
-__all__ = ["LoadOptions", "check_unused", "open_language_model", "open_model", "with_longest_answer"]
+__all__ = ["LoadOptions", "check_unused", "open_language_model", "open_model", "set_longest_answer"]
 
 
 class LoadOptions(TypedDict):
@@ -50,8 +50,8 @@ def open_model(typed: str, server: str | None = None, **options: Unpack[LoadOpti
     return load(typed) if remote else open_code(typed)
 
 
-def with_longest_answer(model: "Model", n: int | None) -> "Model":
-    """Return a language model that generates answers of at most `n` tokens, and any model as it is for None.
+def set_longest_answer(model: "Model", n: int | None) -> None:
+    """Let a language model generate answers of at most `n` tokens; None leaves any model as it is.
 
     Raises
     ------
@@ -59,14 +59,14 @@ def with_longest_answer(model: "Model", n: int | None) -> "Model":
         If the model generates no answers, so that the option does not apply.
     """
     if n is None:
-        return model
+        return
     from mase.models.language.generated import Generated
 
     if not isinstance(model, Generated):
         raise click.UsageError(
             f"got --max-new-tokens with the model {model.name!r}, expected none: it generates no answers"
         )
-    return Generated(model.language_model, template=model.template, max_new_tokens=n)
+    model.max_new_tokens = n
 
 
 def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> "LanguageModel":

@@ -128,7 +128,7 @@ def explain(
     read = {"--input": source} if texts or source not in (None, "-") else {"standard input": "-"}
     check_files(files.by_option, read, prints=as_json or not quiet)
     claims = files.claimed(click.get_current_context())
-    from mase.cli.code import open_model, with_longest_answer
+    from mase.cli.code import open_model, set_longest_answer
     from mase.cli.streams import aside
     from mase.explainer import Explainer
     from mase.models.runtime import configure
@@ -136,7 +136,7 @@ def explain(
 
     with aside():
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
-        loaded = with_longest_answer(loaded, max_new_tokens)
+        set_longest_answer(loaded, max_new_tokens)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **how)
         # A function of records that has no labels cannot be asked for their number yet.

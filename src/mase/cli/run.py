@@ -126,7 +126,7 @@ def run(
     from mase.lazy import require
 
     require("pyarrow", "corpora")
-    from mase.cli.code import open_model, with_longest_answer
+    from mase.cli.code import open_model, set_longest_answer
     from mase.cli.corpus_run import explain_corpus, report_estimate, sources
     from mase.cli.streams import aside
     from mase.target import Question, listed
@@ -134,7 +134,7 @@ def run(
     paths = sources(inputs, output)
     with aside():
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
-        loaded = with_longest_answer(loaded, max_new_tokens)
+        set_longest_answer(loaded, max_new_tokens)
         # A function of records that has no labels cannot be asked for their number yet.
         classes = listed(target, loaded.labels if "," in (target or "") else ())
     if dry_run or output is None:

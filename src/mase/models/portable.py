@@ -8,6 +8,7 @@ from typing import Any
 
 from mase.errors import MaseError, NotPicklableError
 from mase.models.code_reference import CodeReference
+from mase.models.origin import Reopened
 
 __all__ = ["dumps"]
 
@@ -52,7 +53,7 @@ class _Pickler(pickle.Pickler):
             )
         if callable(getattr(type(value), "bind", None)):  # a model, perhaps of another package
             origin = getattr(value, "origin", None)
-            if isinstance(origin, CodeReference):
+            if isinstance(origin, CodeReference) and not isinstance(value, Reopened):
                 return origin.reduced(value)
         packed = sys.modules.get("mase.models.packed")
         if packed is not None and isinstance(value, packed.Packed):

@@ -83,7 +83,7 @@ class Estimate:
         return replace(self, gamma=gamma, covariance=spread, further=further)
 
     def check(self, p: int) -> None:
-        """Check that these are p coefficients with their covariance.
+        """Check that these are p coefficients with their covariance, and so are those of further effects.
 
         Raises
         ------
@@ -96,6 +96,8 @@ class Estimate:
                 f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
                 f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
             )
+        for one in self.further.values():
+            one.check(p)
 
     def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
         """Return the estimate after a change of it and of the estimates of further effects."""

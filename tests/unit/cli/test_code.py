@@ -73,6 +73,22 @@ def test_a_generated_answer_has_at_most_so_many_tokens(invoke, url, tmp_path):
     assert len(answers[3]) > len(answers[1])
 
 
+def test_code_that_generates_is_still_known_by_its_file(invoke, tmp_path):
+    (tmp_path / "own.py").write_text("from tests.language_models import Parrot\n\n\nclass Own(Parrot): ...\n")
+    how = (*FIELDS[:1], "context,query", *FIELDS[2:], "-m", "own.py:Own()", "--n-samples", 8, "--max-new-tokens", 2)
+    explained = invoke("explain", "-i", "prompts.jsonl", *how, "--json")
+    assert explained.exit_code == 0, explained.stderr
+    plain = json.loads(explained.stdout)
+    assert (plain["model"]["max_new_tokens"], plain["answer"]["text"]) == (2, "The cat")
+    assert "code_sha256" in plain["model"]
+    run = invoke("run", "prompts.jsonl", *how, "-o", "out", "--jobs", 1)
+    assert run.exit_code == 0, run.stderr
+    assert "this process explains the texts" not in run.stderr
+    found = mase.open_run(tmp_path / "out")
+    assert found.texts()["explained_answer"].to_pylist() == ["The cat"]
+    assert found.manifest.asked.model == plain["model"]
+
+
 @pytest.mark.parametrize(
     "command", [("explain", "a text"), ("run", "prompts.jsonl", "--text-column", "context", "--dry-run")]
 )

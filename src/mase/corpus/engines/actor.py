@@ -54,6 +54,9 @@ class Actor:
         self._engine = Local(Resources(1), f"{socket.gethostname()}-{os.getpid()}-")
         self._recipe = recipe
 
+    def answer(self) -> None:
+        """Return nothing. The driver waits for this call to learn that the actor has been created."""
+
     def open(self) -> "list[Event] | Unable":
         """Start the worker process, and return what it reports."""
         return self._until(Ready, lambda: self._engine.start(self._recipe))

@@ -53,7 +53,8 @@ class _Handle:
 
     def __init__(self, actor: Any, inbox: "SimpleQueue[Any]") -> None:
         self.actor, self.tasks, self.is_ready = actor, deque[Task](), False
-        self.created: Future[Any] = actor.__ray_ready__.remote().future()
+        # A call of our own, because handles of Ray Client have no `__ray_ready__`.
+        self.created: Future[Any] = actor.answer.remote().future()
         self._inbox = inbox
         self._follow(actor.open.remote())
 

@@ -1,7 +1,7 @@
 """A language model that answers each prompt by itself, or with the answer that stands in a field beside it."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -62,6 +62,13 @@ class Generated(Reopened):
     ) -> None:
         self.language_model, self.max_new_tokens = language_model, check_max_new_tokens(max_new_tokens)
         self.template = template if template is None or isinstance(template, Template) else Template(template)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        # What is opened again by its origin does not know the number that was set after it was opened.
+        by_origin = None if self.origin is None else self.origin.reduced(self)
+        if by_origin is None:
+            return super().__reduce_ex__(protocol)
+        return *by_origin, {"max_new_tokens": self.max_new_tokens}
 
     @property
     def name(self) -> str:

@@ -3,9 +3,11 @@
 import signal
 import sys
 import time
+from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 from tests.runs import COMPARED
@@ -118,6 +120,35 @@ def test_no_actor_is_ended_while_it_is_created(cluster, recipe, tmp_path, monkey
     engine.start(recipe)
     engine.close()
     assert ended == [True]
+
+
+class ClientHandle:
+    """A handle as Ray Client has it: with the methods of the class, and none that Ray adds to it."""
+
+    def __init__(self, *_parameters):
+        pass
+
+    def __getattr__(self, name):
+        getattr(Actor, name)
+        return self
+
+    def remote(self):
+        return self
+
+    def future(self):
+        done = Future()
+        done.set_result([])
+        return done
+
+
+def test_handles_of_ray_client_suffice(cluster, recipe, monkeypatch):
+    ended = []
+    monkeypatch.setattr("ray.remote", lambda **_options: lambda _actor: SimpleNamespace(remote=ClientHandle))
+    monkeypatch.setattr("ray.kill", ended.append)
+    engine = ENGINES["ray"](Resources(2))
+    assert engine.start(recipe) == 2
+    engine.close()
+    assert [type(handle) for handle in ended] == [ClientHandle] * 2
 
 
 def test_results_and_deaths_are_those_of_the_local_engine(cluster, recipe):

@@ -1,9 +1,13 @@
+import pickle
+
 import pytest
 from tests.unit.models.language.fake import Fake
 
 import mase
 from mase.errors import InvalidTextError, OptionError
+from mase.models.code_reference import code_sha256, open_code
 from mase.models.language.generated import Generated
+from mase.models.portable import dumps
 
 
 def test_the_answer_of_each_document_is_given_or_generated():
@@ -38,3 +42,12 @@ def test_wrong_answers_and_options_are_refused():
     for wrong in (0, True, 1.5):
         with pytest.raises(OptionError, match="max_new_tokens"):
             Generated(Fake({}), max_new_tokens=wrong)
+
+
+@pytest.mark.parametrize("dumped", [dumps, pickle.dumps])
+def test_code_that_is_opened_again_keeps_the_number_of_tokens_that_was_set(dumped):
+    model = open_code("tests.language_models:parrot")
+    model.max_new_tokens = 2
+    again = pickle.loads(dumped(model))
+    assert (again.max_new_tokens, code_sha256(again)) == (2, code_sha256(model))
+    assert again.language_model is model.language_model  # it was imported, and not pickled
