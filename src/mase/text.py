@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-import numpy as np
-
 from mase.document import Document
 from mase.errors import ShapeError
 
@@ -97,11 +95,11 @@ class Tokens:
             own = [(first, last) for first, last in spans if start <= first < last <= end]
             if self.truncation is not None:
                 start, end = min((first for first, _ in own), default=end), max((last for _, last in own), default=end)
-            places = np.zeros(len(text), dtype=bool)
+            places = bytearray(len(text))
             for first, last in (*own, *self.special, *(tag.span() for tag in _TAG.finditer(text, start, end))):
-                places[first:last] = True
+                places[first:last] = b"\1" * (last - first)
             words = ((start + first, start + last) for first, last in find_words(text[start:end]))
-            found += [word for word in words if text[word[0]].isalnum() and not places[slice(*word)].any()]
+            found += [word for word in words if text[word[0]].isalnum() and not any(places[slice(*word)])]
         return found
 
 

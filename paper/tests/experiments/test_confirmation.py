@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 from paper.tests.experiments.samples import HEADER, bits, write
 
-from mase.errors import OptionError
 from mase_paper.experiments.confirmation import CONFIRMATION
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.registration import registration
@@ -84,9 +83,3 @@ def test_works_are_the_registered_ones():
     assert {(work.target.name, work.n_texts) for work in works} == set(registration().n_texts.items())
     assert {(work.target.name, work.skip) for work in works} == set(registration().skip.items())
     assert {dataclasses.replace(work.configuration, seed=0) for work in works} == set(registration().methods)
-
-
-def test_a_number_of_texts_that_leaves_none_is_an_error():
-    assert CONFIRMATION.works(Scope(("lstm-imdb",), n_texts=SKIP + 1))
-    with pytest.raises(OptionError, match=f"n_texts is {SKIP}, expected more than {SKIP}: .* of lstm-imdb"):
-        CONFIRMATION.works(Scope(("lstm-imdb",), n_texts=SKIP))

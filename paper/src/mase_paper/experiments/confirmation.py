@@ -72,16 +72,10 @@ class Confirmation:
     name: str = "confirmation"
 
     def works(self, scope: Scope) -> list[Work]:
-        """Return the registered methods on the registered number of texts of each target.
-
-        Raises
-        ------
-        OptionError
-            If the selected number of texts leaves none of a target.
-        """
+        """Return the registered methods on the registered number of texts of each target."""
         registered = registration()
         return [
-            Work(target, one, registered.texts(target.name, scope.n_texts), skip=registered.skip[target.name])
+            Work(target, one, scope.texts(registered.n_texts[target.name]), skip=registered.skip[target.name])
             for target in scope.chosen_targets(tuple(registered.n_texts))
             for one in scope.chosen_configurations(registered.methods)
         ]

@@ -7,7 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from mase.errors import OptionError
 from mase.metrics.intervals import Difference
 from mase_paper.experiments.configurations import Configuration, parse
 
@@ -36,22 +35,6 @@ class Registration:
     significance: float
     skip: Mapping[str, int]
     n_texts: Mapping[str, int]
-
-    def texts(self, target: str, selected: int | None) -> int:
-        """Return the number of texts of a target, or the selected one, with those that are left out.
-
-        Raises
-        ------
-        OptionError
-            If all selected texts are left out.
-        """
-        n_texts, n_left_out = self.n_texts[target] if selected is None else selected, self.skip[target]
-        if n_texts <= n_left_out:
-            raise OptionError(
-                f"n_texts is {n_texts}, expected more than {n_left_out}: the confirmation leaves out the first "
-                f"{n_left_out} texts of {target}"
-            )
-        return n_texts
 
     def standing(self, lead: Difference, adjusted: float) -> Standing:
         """Return what a lead over another method counts as.
