@@ -105,7 +105,7 @@ def special_notes(*read: Tokens) -> tuple[Note, ...]:
 
 
 def unread_notes(*read: Tokens) -> tuple[Note, ...]:
-    """Return a note if words of a document, or of its windows, have no token, as an unknown word may."""
+    """Return a note if words of a document, or of its windows, have no token."""
     words = [tokens.text[slice(*span)] for tokens in read for span in tokens.unread()]
     if not words:
         return ()

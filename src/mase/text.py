@@ -90,16 +90,18 @@ class Tokens:
     def unread(self) -> list[Span]:
         """Return the words of letters or digits in `text` without a token, but for those in markup or cut off."""
         found, text, spans = [], self.text, [span for span in self.spans if span is not None]
+        read = bytearray(len(text))
+        for first, last in (*spans, *self.special):
+            read[first:last] = b"\1" * (last - first)
         for start, field in zip(self.document.starts, self.document.fields, strict=True):
             end = start + len(field.text)
-            own = [(first, last) for first, last in spans if start <= first < last <= end]
             if self.truncation is not None:
+                own = [span for span in spans if start <= span[0] < span[1] <= end]
                 start, end = min((first for first, _ in own), default=end), max((last for _, last in own), default=end)
-            places = bytearray(len(text))
-            for first, last in (*own, *self.special, *(tag.span() for tag in _TAG.finditer(text, start, end))):
-                places[first:last] = b"\1" * (last - first)
+            for tag in _TAG.finditer(text, start, end):
+                read[tag.start() : tag.end()] = b"\1" * len(tag[0])
             words = ((start + first, start + last) for first, last in find_words(text[start:end]))
-            found += [word for word in words if text[word[0]].isalnum() and not any(places[slice(*word)])]
+            found += [word for word in words if text[word[0]].isalnum() and not any(read[slice(*word)])]
         return found
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.splitters import Fixed
 from tests.unit.models.language.fake import Fake
 
 import mase
@@ -68,18 +69,6 @@ def test_parts_are_spans_or_units():
         with pytest.raises(OptionError, match=r"parts is .*, expected spans, as in \[\(0, 12\)\]"):
             cited(parts=wrong)
     assert cited(parts=[(np.int64(0), np.int64(3))])[1].answer.parts[0].end == 3
-
-
-class Fixed:
-    """A splitter of another package that returns what it is made with."""
-
-    name, complete = "fixed", False
-
-    def __init__(self, spans):
-        self.spans = spans
-
-    def split(self, text):
-        return self.spans
 
 
 def test_the_spans_of_any_splitter_are_checked_and_sorted():

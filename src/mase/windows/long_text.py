@@ -66,7 +66,7 @@ class _Within:
         return self.splitter.complete
 
     def split(self, text: str) -> list[Span]:
-        return list(self.units) if text == self.text else spans_of(self.splitter.split, text, self.name)
+        return list(self.units) if text == self.text else self.splitter.split(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from tests.splitters import Fixed
 
 from mase.document import Document
 from mase.errors import UnitsError
@@ -90,18 +91,6 @@ def test_white_space_at_the_end_of_a_field_joins_no_unit_of_the_next():
         tokens(("ab ", "cd"), [None, (0, 2), (2, 3), None, (4, 6)], [True, False, False, True, False]), WordPunct()
     )
     assert grouped.of_token == (-1, 0, -1, -1, 1)
-
-
-class Fixed:
-    """A splitter of another package that returns what it is made with."""
-
-    name, complete = "fixed", False
-
-    def __init__(self, spans):
-        self.spans = spans
-
-    def split(self, text):
-        return self.spans
 
 
 def test_the_spans_of_any_splitter_are_checked_and_sorted():
