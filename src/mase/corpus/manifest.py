@@ -1,5 +1,6 @@
 """`run.json`: what was asked of a run, and with what it was computed."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ from mase.document import valid_text
 from mase.errors import DataError
 from mase.io.differences import differences, shown
 
-__all__ = ["SCHEMA", "Asked", "Manifest", "check_same"]
+__all__ = ["ASKED", "SCHEMA", "Asked", "Manifest", "asked_sha256", "check_same"]
 
 SCHEMA = "mase.run/1"
+# Key of the checksum of what was asked, in the metadata of a part.
+ASKED = "asked_sha256"
 _LONGEST_REASON = 300
 
 
@@ -67,12 +70,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Names of the classes.
     created
         When the run was begun (ISO 8601, UTC).
+    asked_sha256
+        Checksum of what was asked, which the parts have as well; None in runs of earlier releases.
     """
 
     asked: Asked
     made_with: dict[str, Any]
     labels: tuple[str, ...]
     created: str
+    asked_sha256: str | None = None
 
     def encode(self) -> bytes:
         """Return the content of the file.
@@ -115,6 +121,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 "and >= 1"
             )
         return found
+
+
+def asked_sha256(asked: Asked, labels: Sequence[str]) -> str:
+    """Return the checksum of what was asked, and of the classes. The folders in the name of a model do not count.
+
+    So parts that were made on machines with other folders belong together.
+    """
+    plain = msgspec.to_builtins(asked, enc_hook=_plain)
+    model = plain["model"] | {"name": str(plain["model"].get("name")).replace("\\", "/").rpartition("/")[2]}
+    content = msgspec.json.encode(_valid([plain | {"model": model}, list(labels)]), order="deterministic")
+    return hashlib.sha256(content).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Read a run: its tables as Arrow, part by part or whole."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import pyarrow as pa
@@ -9,7 +9,7 @@ import pyarrow as pa
 from mase.corpus.columns import schema
 from mase.corpus.folder import MANIFEST, Folder, part_name
 from mase.corpus.lock import owners
-from mase.corpus.manifest import Manifest
+from mase.corpus.manifest import ASKED, Manifest
 from mase.corpus.part_rows import check_rows
 from mase.corpus.plan import Plan
 from mase.corpus.storage import storage_of
@@ -133,9 +133,20 @@ class Run:
         """
         found = self.folder.read(table, part, self.schema(table))
         ids = found if table == "texts" else self.folder.read("texts", part, self.schema("texts"), ["id", "row"])
+        self._check_asked(part, ids.schema.metadata or {})
         place = self.folder.named(f"{table}/{part_name(part)}")
         check_rows(table, found, self.plan.rows(part), ids.column("id"), place)
-        return found
+        return found.replace_schema_metadata()
+
+    def _check_asked(self, part: int, metadata: Mapping[bytes, bytes]) -> None:
+        """Check by the metadata of its texts that a part is of this run: shards can be copied into one folder."""
+        expected = self.manifest.asked_sha256
+        if expected is not None and metadata.get(ASKED.encode()) != expected.encode():
+            raise DataError(
+                f"{self.folder.named(f'texts/{part_name(part)}')} is of another run: what was asked of it differs from "
+                f"what {MANIFEST} says, such as the model, a setting or the input; remove the files of that run from "
+                "the folder, and repeat the command of this one, which then explains what is missing"
+            )
 
     def _whole(self, table: str) -> pa.Table:
         return pa.concat_tables([self.schema(table).empty_table(), *self.tables(table)])

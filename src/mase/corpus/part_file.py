@@ -30,7 +30,7 @@ def read_table(
 ) -> pa.Table:
     """Return the columns of a Parquet file with this schema; errors name `place`, and the remedy for a damaged file.
 
-    Columns that were added to the tables since the file was written are null.
+    Columns that were added to the tables since the file was written are null. The table has the metadata of the file.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def read_table(
             for name in missing:
                 if name in wanted.names:
                     packed = packed.append_column(name, pa.nulls(len(packed), schema.field(name).type))
-            table = packed.select(wanted.names).cast(wanted).replace_schema_metadata()
+            table = packed.select(wanted.names).cast(wanted).replace_schema_metadata(file.schema_arrow.metadata)
             table.validate(full=True)  # the bytes are UTF-8, and no offset leads out of them
     except DataError:
         raise

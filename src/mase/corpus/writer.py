@@ -17,7 +17,7 @@ from mase.corpus.engines.protocol import Ready
 from mase.corpus.failures import count_failures
 from mase.corpus.folder import Folder, check_there
 from mase.corpus.lock import Lock
-from mase.corpus.manifest import Asked, Manifest, check_same
+from mase.corpus.manifest import ASKED, Asked, Manifest, asked_sha256, check_same
 from mase.corpus.opened import Run
 from mase.corpus.worker import Description
 from mase.errors import DataError
@@ -40,18 +40,20 @@ _OTHER_VERSIONS = (
 
 def manifest_of(description: Description, **asked: Any) -> Manifest:
     """Return what `run.json` says of a run that is begun now, as it is read back."""
+    all_asked = Asked(
+        model=dict(description.model),
+        method=dict(description.method),
+        seed=description.seed,
+        target=description.question.target,
+        against=description.question.against,
+        **asked,
+    )
     manifest = Manifest(
-        asked=Asked(
-            model=dict(description.model),
-            method=dict(description.method),
-            seed=description.seed,
-            target=description.question.target,
-            against=description.question.against,
-            **asked,
-        ),
+        asked=all_asked,
         made_with=dict(description.made_with),
         labels=description.labels,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        asked_sha256=asked_sha256(all_asked, description.labels),
     )
     return Manifest.decode(manifest.encode(), "the manifest")
 
@@ -165,6 +167,8 @@ class Writer:
         others = [origin for origin in origins if origin != self._manifest.made_with]
         others = [*(origin for origin in self._replaced.get(part, ()) if origin not in others), *others]
         metadata = {MADE_WITH: msgspec.json.encode(others).decode()} if others else {}
+        if self._manifest.asked_sha256 is not None:
+            metadata[ASKED] = self._manifest.asked_sha256
         if len(self._writes) == _AT_ONCE:
             self._writes.popleft().result()
         self._writes.append(self._pool.submit(self._write, part, tables, metadata))

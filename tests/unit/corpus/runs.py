@@ -1,8 +1,10 @@
 """Runs for the tests: texts, what an engine makes of tasks, and the files that no two runs may differ in."""
 
+import io
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from tests.runs import COMPARED
 from tests.unit.corpus.classifiers import judge
 
@@ -33,6 +35,11 @@ def files(folder):
     """Return the bytes of all files of tables that runs have in common, by name."""
     found = [path for table in COMPARED for path in sorted((Path(folder) / table).iterdir())]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def tables(contents):
+    """Return the tables in files, which another run may also have that was asked of another model."""
+    return {name: pq.read_table(io.BytesIO(content)) for name, content in contents.items()}
 
 
 def explained(engine, recipe, tasks, act=lambda event: None):

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import warnings
 
 import pytest
@@ -11,6 +12,7 @@ from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import FAST, TEXTS, files, run
 
 import mase
+from mase.corpus.columns import TABLES
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import QUEUED
@@ -88,6 +90,19 @@ def test_shards_make_the_whole(tmp_path, expected):
     assert sum(len(part.parts) for part in parts) == made.plan.n_parts
     copied = {name: content for number in (1, 2, 3) for name, content in files(tmp_path / f"shard-{number}").items()}
     assert copied == expected
+
+
+def test_a_shard_of_another_run_is_no_part_of_the_whole(tmp_path):
+    run(tmp_path / "run", shard="1/2")
+    run(tmp_path / "other", shard="2/2", seed=1)
+    for table in TABLES:
+        shutil.copytree(tmp_path / "other" / table, tmp_path / "run" / table, dirs_exist_ok=True)
+    made = open_run(tmp_path / "run")
+    assert made.is_complete
+    for table in TABLES:
+        with pytest.raises(DataError, match=r"texts/part-00001\.parquet' is of another run"):
+            made.part(table, 1)
+        assert len(made.part(table, 0))
 
 
 def test_a_shard_without_parts_leaves_a_run(tmp_path):

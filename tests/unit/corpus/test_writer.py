@@ -4,7 +4,7 @@ import time
 
 import pytest
 from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, files, run
+from tests.unit.corpus.runs import TEXTS, files, run, tables
 
 import mase
 from mase.corpus.folder import Folder
@@ -58,7 +58,8 @@ def test_an_interrupted_run_holds_its_lock_until_its_parts_are_written(tmp_path,
         run(tmp_path / "run", model=interrupting)
     assert locked == [True] * 3
     assert not lock.exists()
-    assert files(tmp_path / "run") == {name: content for name, content in expected.items() if name[-9:-8] in "012"}
+    wanted = {name: content for name, content in expected.items() if name[-9:-8] in "012"}
+    assert tables(files(tmp_path / "run")) == tables(wanted)
 
 
 def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, explained):

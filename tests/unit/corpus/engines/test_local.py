@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.corpus.classifiers import judge
-from tests.unit.corpus.runs import TEXTS, explained, files, opened, run
+from tests.unit.corpus.runs import TEXTS, explained, files, opened, run, tables
 
 import mase
 from mase.corpus.engines import pool
@@ -103,7 +103,7 @@ def test_a_run_survives_its_driver(tmp_path, expected):
         assert len(list(folder.glob("texts/part*"))) < 5
     made = run(folder, model=CODE)
     assert made.manifest.asked.model["name"] == CODE
-    assert files(folder) == expected
+    assert tables(files(folder)) == tables(expected)
 
 
 def test_an_error_of_opening_is_the_callers(tmp_path):
