@@ -103,7 +103,7 @@ class Check:
     cut_off
         How the model cuts off a long text; None if it does not, up to `longest` words.
     longest
-        Number of words of the longest text that was tried.
+        Number of words of the longest text that was tried; 0 for a black box, which may cut off texts itself.
     context_length
         Largest number of tokens that a language model reads with the words of its labels; it refuses more. None for
         other models, without a limit, or if it is not known.
@@ -159,6 +159,8 @@ class Check:
         if self.context_length is not None:
             return {"length": f"{counted(self.context_length, 'token')} at most, with the word of a label"}
         cut = self.cut_off
+        if cut is None and not self.longest:
+            return {"cut-off": "not known: the model takes texts whole"}
         if cut is None:
             return {"cut-off": f"none up to {self.longest:,} words"}
         return {"cut-off": f"after {counted(cut.n_kept, 'token')}; of a longer text the {cut.kept} is read"}

@@ -5,10 +5,11 @@ from typing import Any
 
 from mase.doctor.check import Check, Defaults
 from mase.doctor.language import LanguageCheck, check_language_model
-from mase.doctor.trials import agreement, bound, cut_off, inputs, speed
+from mase.doctor.trials import agreement, bound, cut_off, fails, inputs, speed
 from mase.document import Document, Input, Scalar
 from mase.errors import EmptyTextError, InvalidTextError, MaseError, ModelError, ShapeError
 from mase.explainer import Explainer
+from mase.models.callable import Callable
 from mase.models.description import Guess, description_of
 from mase.models.language.generated import Generated
 
@@ -23,6 +24,9 @@ _LONG = " ".join([
     "The room itself is lovely, with a view of the harbour, but too loud for a conversation.",
     "In short, a pleasant place for a drink, and perhaps not the first choice for a long dinner.",
 ])  # fmt: skip
+
+# Number of words of a text that a black box is tried with. Many models of transformers read half as many.
+_MANY_WORDS = 1024
 
 
 def check(
@@ -116,6 +120,10 @@ def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input]
     except MaseError as error:
         what = f"a text of {len(_LONG.split())} words is read whole, and fails: {error}"
         return [_SHORT], (Guess(what, "pass max_length=..., or shorten texts"),)
+    error = fails(explainer.model, _MANY_WORDS) if isinstance(explainer.model, Callable) else None
+    if error is not None:
+        what = f"a text of {_MANY_WORDS:,} words is given to the model whole, and fails: {error}"
+        return [_SHORT, _LONG], (Guess(what, "let the model cut off texts, or shorten them"),)
     return [_SHORT, _LONG], ()
 
 

@@ -12,11 +12,12 @@ from mase.document import PAIR, Document, Input
 from mase.errors import MaseError
 from mase.explainer import Explainer
 from mase.models.batching import ask
+from mase.models.callable import Callable
 from mase.models.protocol import Model
 from mase.target import Question
 from mase.text import Truncation
 
-__all__ = ["agreement", "bound", "cut_off", "inputs", "speed"]
+__all__ = ["agreement", "bound", "cut_off", "fails", "inputs", "speed"]
 
 # Numbers of words of the texts that are tried for a cut-off.
 _LENGTHS = (32_768, 16_384, 4_096, 1_024, 256)
@@ -63,12 +64,24 @@ def _kind(document: Document) -> str:
 def cut_off(model: Model) -> tuple[Truncation | None, int]:
     """Return how the model cuts off a text that is too long, and the number of words of the text that was tried.
 
-    The text is shorter if the model cannot encode a long one; 0 if none can be encoded.
+    The text is shorter if the model cannot encode a long one. The number is 0 if none can be encoded, or if that does
+    not tell: a black box takes texts whole, and may cut them off itself.
     """
+    if isinstance(model, Callable):
+        return None, 0
     for n_words in _LENGTHS:
         with suppress(MaseError):
             return model.encode(_SENTENCE * (n_words // len(_SENTENCE.split()))).truncation, n_words
     return None, 0
+
+
+def fails(model: Model, n_words: int) -> MaseError | None:
+    """Return the error of a model for a text of about so many words; None if it answers."""
+    try:
+        model.predict([_SENTENCE * (n_words // len(_SENTENCE.split()))])
+    except MaseError as error:
+        return error
+    return None
 
 
 def agreement(model: Model, texts: Sequence[Input]) -> Agreement:

@@ -162,6 +162,19 @@ def test_a_model_that_reads_something_else_is_checked_with_an_example():
     assert (found.inputs, len(found.speeds), found.speeds[0].n_units) == (("texts",), 1, 2)
 
 
+def test_a_black_box_may_cut_off_texts_itself():
+    def short(texts):
+        if any(len(text.split()) > 512 for text in texts):
+            raise ValueError("it is too long")
+        return half(texts)
+
+    whole, found = mase.check(Callable(half, ["no", "yes"])), mase.check(Callable(short, ["no", "yes"]))
+    assert (whole.cut_off, whole.longest, whole.guesses) == (None, 0, ())
+    assert "none up to" not in str(whole)
+    assert [("1,024 words" in guess.what, "it is too long" in guess.what) for guess in found.guesses] == [(True, True)]
+    assert len(found.speeds) == 2
+
+
 def test_it_prints_and_is_plain_json():
     found = mase.check("lstm-imdb")
     assert str(found).splitlines()[0] == "lstm-imdb"

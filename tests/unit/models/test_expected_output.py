@@ -35,6 +35,19 @@ def test_unusable_black_boxes(answer, error):
         mase.Explainer(Callable(lambda texts: answer(len(texts))), n_samples=40)("one two three")
 
 
+@pytest.mark.parametrize("row", [[0.34, 0.34, 0.33], [0.33, 0.33, 0.33], [0.26, 0.26, 0.25, 0.25], [0.14] * 7])
+def test_probabilities_with_two_decimals_need_not_sum_to_one(row):
+    model = Callable(lambda texts: [row] * len(texts))
+    assert model.predict(["one two"])[0].tolist() == row
+
+
+@pytest.mark.parametrize("row", [[0.34, 0.34, 0.34], [0.345, 0.34, 0.327], [0.3, 0.3, 0.3], [0.505, 0.51]])
+def test_probabilities_that_rounding_does_not_explain_are_refused(row):
+    model = Callable(lambda texts: [row] * len(texts))
+    with pytest.raises(ModelError, match="expected 1"):
+        model.predict(["one two"])
+
+
 def test_what_a_black_box_raises_or_returns_is_told():
     def touchy(texts):
         if not all(text.strip() for text in texts):
