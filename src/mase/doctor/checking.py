@@ -120,9 +120,9 @@ def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input]
     except MaseError as error:
         what = f"a text of {len(_LONG.split())} words is read whole, and fails: {error}"
         return [_SHORT], (Guess(what, "pass max_length=..., or shorten texts"),)
-    error = fails(explainer.model, _MANY_WORDS) if isinstance(explainer.model, Callable) else None
-    if error is not None:
-        what = f"a text of {_MANY_WORDS:,} words is given to the model whole, and fails: {error}"
+    failure = fails(explainer.model, _MANY_WORDS) if isinstance(explainer.model, Callable) else None
+    if failure is not None:
+        what = f"a text of {_MANY_WORDS:,} words is given to the model whole, and fails: {failure}"
         return [_SHORT, _LONG], (Guess(what, "let the model cut off texts, or shorten them"),)
     return [_SHORT, _LONG], ()
 

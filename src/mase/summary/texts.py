@@ -104,7 +104,7 @@ def check_columns(run: Run, **columns: str | None) -> None:
         if name is not None and not kept:
             raise OptionError(
                 f"{option} is {name!r:.80}, but the run kept no columns; make it with keep=[{name!r:.80}] in Python, "
-                f"or --keep {name:.80} on the command line"
+                f"or --keep {name!s:.80} on the command line"
             )
         if name is not None and name not in kept:
             raise unknown("kept column", name, kept)

@@ -39,6 +39,8 @@ def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
         OptionError, match=r"make it with keep=\['label'\] in Python, or --keep label on the command line"
     ):
         mase.summarise(run, label_column="label")
+    with pytest.raises(OptionError, match="kept no columns"):
+        mase.summarise(run, label_column=["label"])
 
 
 @pytest.mark.parametrize("kept", [("Prediction", "Label", "label"), ("ERROR", "Row", "ID")])
