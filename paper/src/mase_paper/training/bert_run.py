@@ -17,7 +17,7 @@ from mase.models.bundled.bert import assemble
 from mase.models.bundled.minilm import BASE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace
 from mase_paper.training.bert import Checkpoint, accuracy, fit, set_dropout
-from mase_paper.training.bert_card import AdapterReport, Base, card, configuration
+from mase_paper.training.bert_card import PACKAGES, AdapterReport, Base, card, configuration
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import check_padding
 from mase_paper.training.examples import Examples
@@ -25,6 +25,7 @@ from mase_paper.training.folder import writable
 from mase_paper.training.lora import attach, changes, trainable
 from mase_paper.training.lstm import reproducible
 from mase_paper.training.recipe import Epoch, Trained
+from mase_paper.training.record import Record, command
 
 __all__ = ["run"]
 
@@ -55,15 +56,17 @@ def run(
         validation_accuracy = accuracy(module, data.validation)
         test = _encode(data.reader, load(used.dataset, "test", data_dir), None, data.labels)
         test_accuracy = accuracy(module, test)
-    report = AdapterReport(
-        recipe=used,
-        base=Base(_named(base), sha256, module.config.model_type, module.num_parameters()),
-        default_base=base is None,
-        labels=data.labels,
+    named = _named(base)
+    record = Record(
+        command=command(
+            used.name,
+            seed=seed,
+            epochs=None if used == recipe else used.epochs,
+            base=None if base is None else named,
+        ),
         seed=seed,
-        default_epochs=used.epochs == recipe.epochs,
+        epochs=used.epochs,
         best_epoch=best_epoch,
-        n_stored=sum(tensor.numel() for tensor in from_bytes(weights).values()),
         n_training=len(data.training),
         n_validation=len(data.validation),
         n_test=len(test),
@@ -72,8 +75,11 @@ def run(
         data_file=DATASETS[used.dataset].file,
         data_sha256=split.sha256,
         seconds=seconds,
+        packages=PACKAGES,
     )
-    _write(path, weights, report)
+    pretrained = Base(named, sha256, module.config.model_type, module.num_parameters())
+    n_stored = sum(tensor.numel() for tensor in from_bytes(weights).values())
+    _write(path, weights, AdapterReport(used, pretrained, data.labels, n_stored, record))
     checkpoint.path.unlink(missing_ok=True)
     return Trained(path, validation_accuracy, test_accuracy, used.epochs, seconds)
 

@@ -14,11 +14,12 @@ from mase.datasets import DATASETS, Split, load, split_off
 from mase.files import replacing, write_text, writing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
-from mase_paper.training.card import Report, card, configuration
+from mase_paper.training.card import PACKAGES, Report, card, configuration
 from mase_paper.training.examples import Examples, encode, learned_vocabulary
 from mase_paper.training.folder import writable
 from mase_paper.training.lstm import accuracy, fit, reproducible, stored
 from mase_paper.training.recipe import Epoch, Recipe, Trained
+from mase_paper.training.record import Record, command
 
 __all__ = ["run"]
 
@@ -43,13 +44,11 @@ def run(
         weights = stored(module)
         validation_accuracy = accuracy(module, data.validation)
         test_accuracy, n_test = _test(module, data, used, data_dir)
-    report = Report(
-        recipe=used,
-        labels=data.labels,
+    record = Record(
+        command=command(used.name, seed=seed, epochs=None if used == recipe else used.epochs),
         seed=seed,
-        default_epochs=used.epochs == recipe.epochs,
+        epochs=used.epochs,
         best_epoch=best_epoch,
-        n_words=len(data.vocabulary),
         n_training=len(data.training),
         n_validation=len(data.validation),
         n_test=n_test,
@@ -58,9 +57,10 @@ def run(
         data_file=DATASETS[used.dataset].file,
         data_sha256=split.sha256,
         seconds=time.perf_counter() - start,
+        packages=PACKAGES,
     )
-    _write(path, weights, data.vocabulary, report)
-    return Trained(path, validation_accuracy, test_accuracy, used.epochs, report.seconds)
+    _write(path, weights, data.vocabulary, Report(used, data.labels, len(data.vocabulary), record))
+    return Trained(path, validation_accuracy, test_accuracy, used.epochs, record.seconds)
 
 
 @dataclass(frozen=True, slots=True)
