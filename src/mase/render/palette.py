@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_UP, Context
 from typing import Self
 
 import numpy as np
@@ -40,6 +41,7 @@ _UNMARKED = 0.1
 _SET_APART = 10_000  # as in `mase.render.numbers.amount`
 _LARGEST = 1e15  # larger scores and errors have an exponent, because doubles do not have all of their digits
 _MOST_DECIMALS = 5
+_ONE_DIGIT = Context(prec=1, rounding=ROUND_UP)
 
 
 def error95(word: Word) -> float | None:
@@ -126,10 +128,7 @@ class Scale:
     def error(self, value: float) -> str:
         """Return half the width of an interval, rounded up so that it never looks smaller than it is."""
         if self.decimals is None or value > _LARGEST:
-            if not value:
-                return "0e+00"
-            exponent = math.floor(math.log10(value))
-            return f"{math.ceil(value / 10.0**exponent - 1e-9) * 10.0**exponent:.0e}"
+            return f"{float(_ONE_DIGIT.create_decimal(value * (1 - 1e-9))):.0e}"  # any size, infinity included
         unit = 10**self.decimals
         return self._fixed(math.ceil(value * unit - 1e-9) / unit)
 

@@ -1,5 +1,6 @@
 """Tests of `mase.render.palette`."""
 
+import math
 from dataclasses import replace
 
 from tests.attributions import attribution
@@ -33,6 +34,7 @@ def test_summaries_keep_to_the_width_of_a_word():
 def test_half_widths_are_never_rounded_to_nothing():
     tiny = scale_of(attribution("one", [1e-7]))
     assert [tiny.error(value) for value in (1.2e-9, 9.1e-9, 2e-9, 0.0)] == ["2e-09", "1e-08", "2e-09", "0e+00"]
+    assert tiny.error(1e-320) == "1e-320"
     assert scale_of(attribution()).error(1e-9) == "0.001"
     assert scale_of(attribution()).error(0.0) == "0.000"
     assert scale_of(attribution("no scores", [0.0, 0.0])).interval(Word("x", 0, 1, "text", 0.0, 0.0)) == "0.000 ± 0.000"
@@ -69,5 +71,6 @@ def test_an_impossible_error_is_shown_all_the_same():
         scale = replace(scale_of(attribution()), decimals=decimals)
         assert scale.error(1e308) == "1e+308"
         assert scale.error(2.5e200) == "3e+200"
+        assert scale.error(math.inf) == "inf"
     made = attribution(method={"zoom": "x"}, zoomed=attribution("a b", [1.0, 0.5]))
     assert "word by word" in str(made)
