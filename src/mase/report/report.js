@@ -157,7 +157,7 @@ const mase = (() => {
 
   // what finds a query in a composed text: anywhere, or as whole words if it is in quotation marks
   function matcher(query) {
-    const quoted = /^"(.+)"$/.exec(query);
+    const quoted = /^"(.+)"$/s.exec(query);
     const words = composed(quoted ? quoted[1] : query).trim().split(/\s+/);
     const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join(quoted ? "\\s*" : "\\s+");
     const either = escaped.replace(/i/gi, "[iİ]"); // which are one letter to summaries, but not to the flag i
