@@ -31,6 +31,7 @@ _IDEOGRAPHS = (
     "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
     "\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
+_VOICED = "\uff9e\uff9f"  # the marks of half-width kana, which Unicode counts among the letters
 # Of the scripts of line break class SA in Unicode (Thai, Lao, Burmese, Khmer, Tai and Ahom) it is a cluster: a letter
 # with its marks, with a vowel that is written before or after it, and with letters that are stacked or silenced.
 _SOUTH_EAST_ASIAN = (
@@ -122,17 +123,20 @@ def _word_pattern() -> re.Pattern[str]:
     marks = "".join(re.escape(chr(c)) for c in codes if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me"))
     # Soft hyphens, joiners and direction marks do not end a word, as in the word rules of Unicode (UAX 29, WB4).
     letter = rf"[^\W_{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}][{marks}\xad\u180e\u200c-\u200f\u2060\ufeff]*"
-    inside = r"['’]|(?<=\d)[.,](?=\d)"
+    # As in UAX 29 (WB6, WB7b and WB11), also the dot of Catalan, marks and quotation marks of Hebrew, and separators
+    # in Arabic and full-width numbers.
+    inside = r"['’\xb7\u05f3\u05f4]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])|(?<=\d)[.,\u066b\u066c\uff0e](?=\d)"
     cluster = rf"[{_LEADING_VOWELS}]?[{_SOUTH_EAST_ASIAN}](?:{_STACKED}|[{marks}]|[{_FOLLOWING_VOWELS}]|{_SILENCED})*"
-    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|{cluster}|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
+    kana = rf"[{_IDEOGRAPHS}][{marks}{_VOICED}]*"
+    return re.compile(rf"{kana}|{cluster}|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")
 
 
 def find_words(text: str) -> list[Span]:
     """Return the spans of the words of `text`.
 
-    A word is a run of letters and digits, which may contain apostrophes and, in numbers, points and commas; a single
-    ideograph or kana; a cluster of a letter and what belongs to it in Thai, Lao, Burmese, Khmer and scripts like them;
-    or a run of punctuation or symbols.
+    A word is a run of letters and digits, which may contain apostrophes, the dot of Catalan ("col·lega"), the marks of
+    Hebrew acronyms and, in numbers, points and commas; a single ideograph or kana; a cluster of a letter and what
+    belongs to it in Thai, Lao, Burmese, Khmer and scripts like them; or a run of punctuation or symbols.
 
     Examples
     --------

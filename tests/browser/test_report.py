@@ -14,8 +14,10 @@ from tests.browser.test_html import RULES
 from tests.hostile.payloads import PAYLOADS
 from tests.runs import run_of
 from tests.summaries import summary
+from tests.summaries import word as word_effect
 
 SOURCES = "[1] source 1 Paris is the capital of France. +7.50 ± 0.40\n[2] source 2 The Seine flows through Paris. +4.50"
+LONG = f"This sentence is far longer than a link may {'very ' * 15}probably be."
 # The texts that the script lists, which come after their number.
 DRAWN = ".texts [data-position]"
 
@@ -67,6 +69,48 @@ def test_answers_are_searched(opened):
     tab.get_by_label("Search in texts, answers and ids").fill("unknown")
     tab.locator("#found", has_text="1 text with unknown").wait_for()
     assert tab.locator(".texts .id").all_inner_texts() == ["id 2"]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("很好", [0]),
+        ("部 电", [0]),
+        ("ดี", [1]),
+        ("iyi", [2]),
+        ("caf\xe9", [4, 5]),
+        ("👍", [6]),
+        ("کتاب", [9]),
+        ("wunder\xadbar", [10]),
+        ("one\ntwo", [11]),
+        (LONG.lower(), [12]),
+    ],
+)
+def test_a_word_of_a_summary_is_found_in_its_texts_and_in_no_others(chromium, tmp_path, word, found):
+    texts = [
+        "这部电影很好看。",
+        "หนังดีมาก",
+        "İYİ film",
+        "iyilik",
+        "cafe\u0301!",
+        "CAF\xc9",
+        "👍 ok",
+        "👍🏽 👨‍👍 ok",
+        "کتاب‌ها",
+        "کتاب",
+        "wunder\xadbar 小说",
+        "one\ntwo",
+        LONG,
+    ]
+    run = run_of(tmp_path / "run", [(attribution(text), ()) for text in texts])
+    made = summary(n=len(texts), words=[word_effect(word)], label_column=None, group_column=None, run=run)
+    tab = chromium.new_page()
+    tab.goto(write_report(made, tmp_path / "report").as_uri())
+    tab.locator(DRAWN).nth(len(texts) - 1).wait_for()
+    tab.evaluate("hash => { location.hash = hash; }", tab.locator("a[href^='#texts?q=']").first.get_attribute("href"))
+    tab.locator("#found", has_text=" with ").wait_for()
+    assert tab.locator(".texts .id").all_inner_texts() == [f"id {number}" for number in found]
+    tab.close()
 
 
 def test_lines_of_texts_and_of_words_are_as_wide_as_their_lists(opened):

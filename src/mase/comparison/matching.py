@@ -20,7 +20,8 @@ _COLUMNS = {
     """,
     "responses": "row, response, link",
     "units": """
-        row, response, position, field, start, "end", lower(text) AS word, score, standard_error AS error, rank,
+        row, response, position, field, start, "end", lower(nfc_normalize(text)) AS word, score,
+        standard_error AS error, rank,
         coalesce(abs(score) > 1e-9 * max(abs(score)) OVER (PARTITION BY row, response), false) AS is_reason
     """,
 }

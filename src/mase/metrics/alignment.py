@@ -1,6 +1,5 @@
 """Map attributions made by other tools onto the words that a model reads."""
 
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Protocol, runtime_checkable
@@ -11,6 +10,7 @@ from mase.arrays import Floats, as_floats
 from mase.attribution import Attribution
 from mase.document import Input
 from mase.errors import OptionError, ShapeError
+from mase.metrics.word_scores import scores_of_words
 from mase.models.protocol import Model
 from mase.results import units_of
 from mase.text import Span, Tokens, Words
@@ -53,7 +53,8 @@ def align(given: Any, model: Model, text: Input, *, target: int | None = None, u
           score of a piece that covers several words is divided among them by characters;
         - a mapping from word to score (LIME's ``dict(explanation.as_list())``). Every occurrence of a word gets its
           score. Case is ignored if the whole mapping is in lower case. Punctuation around the mapping's words is
-          ignored. A word that the mapping lacks gets the sum over its runs of letters ("doesn't": doesn and t), or 0;
+          ignored. A word that the mapping lacks gets the sum over its runs of letters ("doesn't": doesn and t), or 0.
+          No word of the mapping may be several words of the text;
         - a `shap.Explanation` of one text: its `values` `(t,)` or `(t, k)` belong to the pieces in its `data`;
         - an array or tensor `(t,)` or `(t, d)` as captum returns it, also with a leading dimension of 1. There is one
           row per token that the model reads, with or without the special tokens. The d entries of a token are summed,
@@ -90,7 +91,7 @@ def align(given: Any, model: Model, text: Input, *, target: int | None = None, u
     if isinstance(given, Mapping):
         if given.keys() == {"values", "data"} and all(isinstance(value, list) for value in given.values()):
             return _by_piece(_explained(SimpleNamespace(**given), target), text, words)
-        return _by_word(given, text, words)
+        return scores_of_words(dict(_pair(pair) for pair in given.items()), text, words)
     if isinstance(given, _Tensor):
         return _by_token(np.asarray(given.detach().cpu()), tokens, words)
     if isinstance(given, np.ndarray):
@@ -139,37 +140,6 @@ def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, t
             f"explain the text with target={model.labels[target]!r}"
         )
     return np.array(given.scores)
-
-
-def _by_word(given: Mapping[Any, Any], text: str, words: Words) -> Floats:
-    """Return each word's score; a word that the mapping lacks, such as "doesn't", gets the sum over its letter runs."""
-    scores = dict(_pair(pair) for pair in given.items())
-    read = [text[slice(*span)] for span in words.spans]
-    if all(word == word.lower() for word in scores):  # the mapping has an uncased vocabulary
-        read = [word.lower() for word in read]
-    scores |= _without_punctuation(scores, {_bare(word) for word in read if word not in scores})
-    scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
-    if not any(part in scores for parts in scored for part in parts):
-        raise ShapeError(f"none of the words {sorted(scores)[:5]} is in the text {text[:40]!r}, expected its words")
-    return as_floats([sum(scores.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
-
-
-def _bare(word: str) -> str:
-    """Return a word without the punctuation around it, and punctuation as it is."""
-    return re.sub(r"^\W+|\W+$", "", word) or word
-
-
-def _without_punctuation(scores: Mapping[str, float], words: Container[str]) -> dict[str, float]:
-    """Return the scores of bare words that the mapping has with or without punctuation around them."""
-    bare: dict[str, float] = {}
-    for word, score in scores.items():
-        inner = _bare(word)
-        if inner in words and bare.setdefault(inner, scores.get(inner, score)) != score:
-            raise ShapeError(
-                f"the mapping has several scores for {inner!r}, one is {score} for {word!r}, expected one per word; "
-                "pass (word, score) pairs in reading order"
-            )
-    return bare
 
 
 def _explained(given: _Explanation, target: int | None) -> list[Pair]:

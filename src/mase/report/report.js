@@ -155,15 +155,28 @@ const mase = (() => {
     return positions.sort((a, b) => (key(a) === key(b) ? a - b : key(a) - key(b)));
   }
 
-  // what finds a query in a text: anywhere, or as whole words if it is in quotation marks
+  // what finds a query in a composed text: anywhere, or as whole words if it is in quotation marks
   function matcher(query) {
-    const quoted = /^"(.+)"$/.exec(query);
-    const words = (quoted ? quoted[1] : query).trim().split(/\s+/);
+    const quoted = /^"(.+)"$/s.exec(query);
+    const words = composed(quoted ? quoted[1] : query).trim().split(/\s+/);
     const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join(quoted ? "\\s*" : "\\s+");
-    if (!quoted) return new RegExp(escaped, "iu");
-    const letter = "[\\p{L}\\p{N}\\p{M}_]";
-    const starts = /^[\p{L}\p{N}_]/u.test(words[0]), ends = /[\p{L}\p{N}\p{M}_]$/u.test(words[words.length - 1]);
-    return new RegExp((starts ? "(?<!" + letter + ")" : "") + escaped + (ends ? "(?!" + letter + ")" : ""), "iu");
+    const either = escaped.replace(/i/gi, "[iİ]"); // which are one letter to summaries, but not to the flag i
+    return new RegExp(quoted ? whole(words.join(""), either) : either, "iu");
+  }
+
+  function composed(text) {
+    return text.normalize("NFC");
+  }
+
+  // Letters beside a word make it another one, but for those of scripts without spaces. So do marks, the tone of an emoji,
+  // and joiners.
+  function whole(word, escaped) {
+    const unspaced = ["Han", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom"];
+    const letter = "(?![" + unspaced.map((script) => "\\p{scx=" + script + "}").join("") + "])[\\p{L}\\p{N}_]";
+    const starts = new RegExp("^" + letter, "u").test(word), ends = new RegExp(letter + "\\p{M}*$", "u").test(word);
+    const before = starts ? letter + "[\\p{M}\\u200c\\u200d]*" : "\\u200d";
+    const after = "[\\p{M}\\p{Emoji_Modifier}\\u200d]" + (ends ? "|\\u200c?" + letter : "");
+    return "(?<!" + before + ")" + escaped + "(?!" + after + ")";
   }
 
   async function search(query, mine) {
@@ -183,7 +196,8 @@ const mase = (() => {
         const texts = await slice("texts", number);
         for (const position of bySlice.get(number)) {
           const text = texts[position - all.starts[number]];
-          if (matches.test(text.text) || matches.test(text.id) || (text.answer && matches.test(text.answer.text))) hits.push(position);
+          const searched = [text.text, text.id, text.answer ? text.answer.text : ""];
+          if (searched.some((one) => matches.test(composed(one)))) hits.push(position);
         }
         progress.value = ++done / numbers.length;
         if (job === mine && performance.now() - drawn > 250) {
@@ -278,8 +292,8 @@ const mase = (() => {
     return node;
   }
 
-  function snippet(text, matches) {
-    const match = matches && matches.exec(text);
+  function snippet(given, matches) {
+    const text = composed(given), match = matches && matches.exec(text);
     if (!match) return [text.slice(0, 200)];
     const start = match.index < 30 ? 0 : match.index - 30, after = match.index + match[0].length;
     const mark = document.createElement("mark");

@@ -6,6 +6,7 @@ from math import floor, log10
 from urllib.parse import quote
 
 from mase.render.palette import Scale
+from mase.render.pieces import visible
 from mase.report.entries import shortened
 from mase.summary.effects import Example, GroupDifference, PhraseEffect, PushDifference, WordEffect
 
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-_MOST_DECIMALS = 4
+_MOST_DECIMALS, _LONGEST_QUERY = 4, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +203,19 @@ def _row(line: Line, bars: _Bars, scale: Scale, limits: Limits) -> Row:
     bar, whisker = bars.of(line.value, line.low, line.high)
     return Row(
         word=shortened(line.word),
-        href="#texts?q=" + quote('"' + line.word[:100] + '"'),
+        href="#texts?q=" + quote(_query(line.word)),
         side="n" if line.value < 0 else "p",
         bar=bar,
         whisker=whisker,
         cells=line.cells,
         examples=tuple(_example(example, scale) for example in line.examples[: limits.examples]),
     )
+
+
+def _query(word: str) -> str:
+    """Return what finds a word in the list of texts, which has it without control characters; a long one is cut."""
+    shown = visible(word)
+    return f'"{shown}"' if len(shown) <= _LONGEST_QUERY else shown[:_LONGEST_QUERY]
 
 
 def _example(example: Example, scale: Scale) -> ExampleRow:

@@ -31,7 +31,8 @@ class Batch:
     blocks
         `block`, `row`, `response`.
     words
-        `word`, `text` in lower case without punctuation around it, and `spoken`: whether it has a letter or a digit.
+        `word`, `text` in lower case and NFC without punctuation around it, and `spoken`: whether it has a letter or a
+        digit.
     """
 
     units: pa.Table
@@ -88,8 +89,8 @@ def _codes(
 
 
 def _bare(values: pa.Array) -> pa.Array:
-    """Return strings in lower case and without punctuation around them, unless they are nothing else."""
-    lowered = pc.utf8_lower(values)
+    """Return strings in lower case, in NFC, and without punctuation around them, unless they are nothing else."""
+    lowered = pc.utf8_lower(pc.utf8_normalize(values, form="NFC"))
     bare = pc.replace_substring_regex(lowered, f"{_BEFORE}|{_AFTER}", "")
     return pc.if_else(pc.equal(bare, ""), lowered, bare)
 

@@ -55,8 +55,9 @@ class Settings:
 class Summary:
     """What the explanations of a run say together: about the model, and about how far they can be trusted.
 
-    All words are in lower case, so that "Film" and "film" are one word. Common words are not left out. Punctuation is a
-    word of its own where the run scored it as one.
+    All words are in lower case and in the normal form NFC, so that "Film" and "film" are one word, and so is "é" as one
+    character and as two. Common words are not left out. Punctuation is a word of its own where the run scored it as
+    one.
 
     Rows of `words` are sorted by response, then "towards" before "away", then by the size of the effect; those of
     `phrases` by the size of the difference; those of `wrong`, `low_confidence` and `groups` by prediction (response and

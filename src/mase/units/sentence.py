@@ -22,7 +22,8 @@ class Sentence:
     ----------
     language
         Code of the language whose abbreviations do not end a sentence, as in "de" or "de-at". Full stops of all
-        languages do. A language without abbreviations of its own has those of English.
+        languages do, but for those of Khmer and Tibetan. A language without abbreviations of its own has those of
+        English.
 
     Raises
     ------

@@ -97,6 +97,21 @@ def test_mappings_reach_every_occurrence(additive_model):
     assert align({"doesn't": 2.0}, additive_model, "it doesn't!").tolist() == [0, 2]
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"我": 1.0, "很好": 2.0}, "我很好。"),
+        ({"a": 1.0, "Snake_case": 2.0}, "a Snake_case"),
+        ({"a": 1.0, "well-known": 2.0}, "a Well-Known plot"),
+    ],
+)
+def test_a_word_of_a_mapping_that_is_several_words_of_the_text_is_refused(additive_model, given, text):
+    with pytest.raises(ShapeError, match="several words of the text"):
+        align(given, additive_model, text)
+    unscored = dict.fromkeys(given, 0.0) | {next(iter(given)): 1.0}
+    assert align(unscored, additive_model, text)[0] == 1
+
+
 def test_mappings_of_other_vocabularies(lstm_model):
     model = load("lstm-imdb")
     text = "Terrible film. Good cast, wonderful! GOOD"

@@ -148,6 +148,15 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     assert {example.text for row in bare.phrases for example in row.examples} == {"not good"}
 
 
+def test_letters_that_look_alike_and_both_cases_are_one_word(tmp_path):
+    forms = ("caf\xe9", "cafe\u0301", "CAF\xc9")
+    texts = [f"{forms[number % 3]} film {number}" for number in range(12)]
+    model = LogisticClassifier(dict.fromkeys(forms, 2.0))
+    explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
+    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    assert [(row.word, row.n_texts) for row in found.words if row.direction == "towards"] == [(forms[0], 12)]
+
+
 def test_a_phrase_whose_words_are_nowhere_else_has_nothing_to_be_compared_with(tmp_path):
     texts = [f"{('superb', 'awful')[number % 2]} new york {number}" for number in range(30)]
     model = LogisticClassifier({"superb": 2.0, "awful": -2.0, "york": 1.0})

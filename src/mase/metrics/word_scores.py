@@ -1,0 +1,66 @@
+"""The scores of a text's words from a mapping from words to scores, as LIME gives it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Container, Mapping
+
+from mase.arrays import Floats, as_floats
+from mase.errors import ShapeError
+from mase.text import Words
+
+__all__ = ["scores_of_words"]
+
+
+def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floats:
+    """Return each word's score `(w,)`; a word that the mapping lacks, as "doesn't", gets the sum over its letter runs.
+
+    Raises
+    ------
+    ShapeError
+        If no word of the mapping is in the text, or one is several words of it, or a word has several scores.
+    NonFiniteError
+        If a score is not finite.
+    """
+    read, uncased = [text[slice(*span)] for span in words.spans], all(word == word.lower() for word in given)
+    if uncased:
+        read = [word.lower() for word in read]
+    scores = {**given, **_without_punctuation(given, {_bare(word) for word in read if word not in given})}
+    scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
+    taken = {part for parts in scored for part in parts}
+    for word, score in given.items():
+        if score and not {word, _bare(word)} & taken and _is_several(word, text, words, uncased=uncased):
+            raise ShapeError(
+                f"the mapping has the score {score:g} for {word!r:.80}, which is several words of the text "
+                f"{text[:40]!r}, expected one per word; pass (word, score) pairs in reading order"
+            )
+    if taken.isdisjoint(scores):
+        raise ShapeError(f"none of the words {sorted(scores)[:5]} is in the text {text[:40]!r}, expected its words")
+    return as_floats([sum(scores.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
+
+
+def _bare(word: str) -> str:
+    """Return a word without the punctuation around it, and punctuation as it is."""
+    return re.sub(r"^\W+|\W+$", "", word) or word
+
+
+def _without_punctuation(scores: Mapping[str, float], words: Container[str]) -> dict[str, float]:
+    """Return the scores of bare words that the mapping has with or without punctuation around them."""
+    bare: dict[str, float] = {}
+    for word, score in scores.items():
+        inner = _bare(word)
+        if inner in words and bare.setdefault(inner, scores.get(inner, score)) != score:
+            raise ShapeError(
+                f"the mapping has several scores for {inner!r}, one is {score} for {word!r}, expected one per word; "
+                "pass (word, score) pairs in reading order"
+            )
+    return bare
+
+
+def _is_several(word: str, text: str, words: Words, *, uncased: bool) -> bool:
+    """Return whether a word of the mapping is in the text where two or more of its words are."""
+    ends = [end for _, end in words.spans]
+    for match in re.finditer(re.escape(_bare(word)), text, re.IGNORECASE if uncased else 0):
+        following = bisect_right(ends, match.start()) + 1
+        if following < len(ends) and words.spans[following][0] < match.end():
+            return True
+    return False
