@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from threading import get_ident
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from mase.models.locks import alone
+from mase.models.process_setting import ProcessSetting
 from mase.rng import untouched
 
 __all__ = ["borrowed", "here"]
@@ -25,7 +26,7 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     modes.
     """
     evaluating = _evaluating(module)
-    with alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _uncompiled():
+    with alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _UNCOMPILED:
         yield
 
 
@@ -35,10 +36,13 @@ def here(hook: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: hook(*args) if get_ident() == thread else None
 
 
-def _uncompiled() -> AbstractContextManager[Any]:
-    """Return a context in which compiled modules run uncompiled, because compiled code ignores new hooks."""
+def _as_written() -> AbstractContextManager[Any] | None:
     compiler = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
-    return torch.compiler.set_stance("force_eager") if compiler else nullcontext()
+    return torch.compiler.set_stance("force_eager") if compiler else None
+
+
+# A block in which compiled modules run uncompiled, because compiled code ignores new hooks.
+_UNCOMPILED = ProcessSetting(_as_written)
 
 
 @contextmanager
