@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
+from traceback import walk_tb
 from typing import IO
 
 try:
@@ -43,6 +44,7 @@ except ImportError:  # Not a POSIX system.
 
 __all__ = [
     "after_fork",
+    "asks_to_end",
     "can_replace_open_files",
     "end_with_parent",
     "flush_folder",
@@ -144,6 +146,13 @@ def after_fork(act: Callable[[], None]) -> None:
     """Call `act` in every process that is forked from this one; do nothing on systems that do not fork."""
     if os.name == "posix":
         os.register_at_fork(after_in_child=act)
+
+
+def asks_to_end(error: BaseException) -> bool:
+    """Return whether the handler of a signal raised SystemExit, by which it ends the program."""
+    codes = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return isinstance(error, SystemExit) and any(frame.f_code in codes for frame in frames)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.models.examples import show_example
 from mase.models.identity import identity_in_run
+from mase.platforms import asks_to_end
 from mase.provenance import environment
 from mase.scalars import is_real
 from mase.target import Question
@@ -195,6 +196,8 @@ class Worker:
             asked = self.recipe.question
             attribution = self.explainer(item.text, target=asked.target, against=asked.against)
         except self._costs_a_text as error:
+            if asks_to_end(error):
+                raise
             message = " ".join(str(error).split()) or "the model raised it, without a message"
             rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
         else:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import get_ident
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from mase.models.locks import alone
+from mase.models.process_setting import ProcessSetting
 from mase.rng import untouched
 
 __all__ = ["borrowed", "here"]
@@ -25,8 +26,21 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     modes.
     """
     evaluating = _evaluating(module)
-    with alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _uncompiled():
+    with _alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _UNCOMPILED:
         yield
+
+
+@contextmanager
+def _alone(module: nn.Module) -> Iterator[None]:
+    """Lock a module for this thread, and its word vectors: another module, such as a wrapper of it, may share them."""
+    with ExitStack() as stack:
+        for owner in (module, *sorted(_embeddings(module), key=id)):  # in one order, so that no two wait for each other
+            stack.enter_context(alone(owner))
+        yield
+
+
+def _embeddings(module: nn.Module) -> list[nn.Embedding | nn.EmbeddingBag]:
+    return [part for part in module.modules() if isinstance(part, nn.Embedding | nn.EmbeddingBag)]
 
 
 def here(hook: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,17 +49,19 @@ def here(hook: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: hook(*args) if get_ident() == thread else None
 
 
-def _uncompiled() -> AbstractContextManager[Any]:
-    """Return a context in which compiled modules run uncompiled, because compiled code ignores new hooks."""
+def _as_written() -> AbstractContextManager[Any] | None:
     compiler = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
-    return torch.compiler.set_stance("force_eager") if compiler else nullcontext()
+    return torch.compiler.set_stance("force_eager") if compiler else None
+
+
+# A block in which compiled modules run uncompiled, because compiled code ignores new hooks.
+_UNCOMPILED = ProcessSetting(_as_written)
 
 
 @contextmanager
 def _unclipped(module: nn.Module) -> Iterator[None]:
     """Give word vectors back as they were: with `max_norm`, a layer clips those that it reads in its own table."""
-    layers = [part for part in module.modules() if isinstance(part, nn.Embedding | nn.EmbeddingBag)]
-    tables = [layer.weight for layer in layers if layer.max_norm is not None]
+    tables = [layer.weight for layer in _embeddings(module) if layer.max_norm is not None]
     own = [table.detach().clone() for table in tables]
     try:
         yield

@@ -19,6 +19,7 @@ from mase.models.options import check_labels
 from mase.models.origin import Reopened
 from mase.models.protocol import Binding
 from mase.models.rewriting import Content, Rewriter, word_tokens
+from mase.platforms import asks_to_end
 from mase.rng import untouched
 from mase.several import check_texts
 from mase.text import Tokens
@@ -225,6 +226,8 @@ class Callable(Reopened):
         except (MaseError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
+            if asks_to_end(error):
+                raise
             reason = " ".join(str(error).split())
             raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts, error)}") from error
 

@@ -6,10 +6,14 @@ import torch
 from torch import nn
 
 from mase.errors import OptionError
+from mase.models.process_setting import ProcessSetting
 
-__all__ = ["available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
+__all__ = ["WITHOUT_CUDNN", "available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
 
 M = TypeVar("M", bound=nn.Module)
+
+# A block in which cuDNN is off.
+WITHOUT_CUDNN = ProcessSetting(lambda: torch.backends.cudnn.flags(enabled=False))
 
 
 def device_of(module: nn.Module) -> torch.device:

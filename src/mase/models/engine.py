@@ -14,7 +14,7 @@ from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.autograd import last_operation
 from mase.models.borrow import borrowed, here
-from mase.models.devices import device_of, out_of_memory
+from mase.models.devices import WITHOUT_CUDNN, device_of, out_of_memory
 from mase.models.outputs import class_scores
 from mase.models.reading import Pass, Place, Reading, Run, matrices, readings, weights_of
 
@@ -175,7 +175,7 @@ class Engine:
             If the scores have no gradient.
         """
         # cuDNN can differentiate recurrent layers in training mode only.
-        recurrent = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
+        recurrent = WITHOUT_CUDNN if self.device.type == "cuda" else nullcontext()
         with self._running(gradients=True), recurrent, user_code("the model"):
             leaf = coordinates.detach().requires_grad_(True)
             # The clone is not a leaf, because the module may write to it in place.

@@ -28,10 +28,10 @@ class Reopened:
     """A base of the adapters of this library: a model with an `origin` is pickled as that, any other by its state."""
 
     origin: Origin | None = None
+    _labels: tuple[str, ...] | None = None  # those that are known without asking the model
 
     def __repr__(self) -> str:
-        labels = getattr(self, "labels", None)
-        told = "" if labels is None else f", labels={reprlib.repr(list(labels))}"
+        told = "" if self._labels is None else f", labels={reprlib.repr(list(self._labels))}"
         return f"<{type(self).__name__} {getattr(self, 'name', None)!r}{told}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:

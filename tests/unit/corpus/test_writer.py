@@ -1,5 +1,7 @@
 """Tests of how parts are written while the run goes on, and of what becomes of them when it ends early."""
 
+import signal
+import sys
 import time
 
 import pytest
@@ -60,6 +62,21 @@ def test_an_interrupted_run_holds_its_lock_until_its_parts_are_written(tmp_path,
     assert not lock.exists()
     wanted = {name: content for name, content in expected.items() if name[-9:-8] in "012"}
     assert tables(files(tmp_path / "run")) == tables(wanted)
+
+
+def test_a_program_that_is_asked_to_end_ends_its_run_and_loses_no_text(tmp_path):
+    def asked(texts):
+        if TEXTS[12] in texts:
+            signal.raise_signal(signal.SIGTERM)
+        return judge(texts)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+    try:
+        with pytest.raises(SystemExit):
+            run(tmp_path / "run", model=asked)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert mase.open_run(tmp_path / "run").texts()["error"].to_pylist() == [None] * 12
 
 
 def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, explained):

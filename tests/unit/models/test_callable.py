@@ -1,6 +1,7 @@
 """Tests of `mase.models.callable`."""
 
 import pickle
+import signal
 import subprocess
 import sys
 
@@ -266,6 +267,26 @@ def test_a_black_box_that_was_asked_can_still_be_pickled():
     model = Callable(halves, ["a", "b"])
     model.predict(["one"])
     assert pickle.loads(pickle.dumps(model)).predict(["one"]).tolist() == [[0.5, 0.5]]
+
+
+def test_a_program_that_is_asked_to_end_ends_while_a_black_box_answers():
+    def asked(texts):
+        signal.raise_signal(signal.SIGTERM)
+        return [[0.5, 0.5] for _ in texts]
+
+    class Service:
+        def end(self, number, frame):
+            sys.exit(3)
+
+    for handler in (lambda *_: sys.exit(3), Service().end):
+        before = signal.signal(signal.SIGTERM, handler)
+        try:
+            with pytest.raises(SystemExit):
+                Callable(asked, ["no", "yes"]).predict([TEXT])
+            with pytest.raises(ModelError):  # the model itself wants to end the program
+                Callable(lambda texts: sys.exit(3), ["no", "yes"]).predict([TEXT])
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def test_a_text_without_words_stays_an_error():

@@ -13,6 +13,7 @@ from tests.unit.models.modules import TEXT
 
 import mase
 from mase.models import Callable, TorchModule
+from mase.models.borrow import borrowed
 from mase.models.locks import alone
 from mase.testing import Wrapped, whitespace_ids
 
@@ -29,6 +30,25 @@ def test_threads_take_turns_with_a_module():
     assert together == alone * 6
     assert all(part.training for part in module.modules())
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+
+
+def test_modules_that_share_word_vectors_take_turns():
+    """Or else the one that is restored first would train inside of the other."""
+    words, meeting, modes = torch.nn.Embedding(9, 2), threading.Event(), []
+    first, second = (torch.nn.Sequential(words, torch.nn.Dropout(), torch.nn.Linear(2, 2)) for _ in range(2))
+
+    def enter():
+        with borrowed(second):
+            meeting.set()
+            modes.append((first[1].training, words.training))
+
+    other = threading.Thread(target=enter)
+    with borrowed(first):
+        other.start()
+        assert not meeting.wait(0.5)
+    other.join()
+    assert modes == [(True, False)]
+    assert words.training
 
 
 @pytest.mark.parametrize("method", ["mase", "mase-gradient"])

@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 
 import mase
 from mase.errors import DataError
-from mase.models import HuggingFace, TorchModule, bundled, load
+from mase.models import Callable, HuggingFace, TorchModule, bundled, load
 from mase.models.devices import available
 from mase.models.packed import Packed
-from mase.testing import SmallLSTM, whitespace_ids
+from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
 TEXT = "a good film"
 
@@ -89,6 +89,19 @@ def test_weights_stay_shared():
     again.weight.data[0, 0] = 7
     assert again.tied is again.weight
     assert again.view[0] == 7
+
+
+def test_to_show_a_model_or_its_explainer_asks_no_model():
+    def fails(_):
+        asked.append(True)
+        raise OSError("no server")
+
+    asked = []
+    models = [Callable(fails), Callable(fails, ["no", "yes"]), TorchModule(Wrapped(fails), tokenize=whitespace_ids)]
+    shown = [repr(model) for model in models]
+    assert all(text in repr(mase.Explainer(model)) for text, model in zip(shown, models, strict=True))
+    assert not asked
+    assert ["yes" in text for text in shown] == [False, True, False]
 
 
 def test_a_device_that_is_not_there_is_replaced():

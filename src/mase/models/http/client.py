@@ -19,6 +19,7 @@ from mase.models.http.background import Background
 from mase.models.http.body import CODINGS, Body, BodyError
 from mase.models.http.connection import Connection
 from mase.models.http.pace import LONGEST_WAIT, Pace, retry_after
+from mase.models.locks import alone
 
 __all__ = ["Client"]
 
@@ -87,8 +88,9 @@ class Client:
         self._background = Background(self._http.aclose)
 
     def _run(self, exchange: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if self._process != os.getpid():
-            self._open()
+        with alone(self):  # several threads of a fork may ask for the first time at once
+            if self._process != os.getpid():
+                self._open()
         return self._background.run(exchange())
 
     @property

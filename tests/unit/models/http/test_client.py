@@ -10,10 +10,14 @@ from urllib.parse import quote, quote_plus, unquote_plus
 
 import numpy as np
 import pytest
+from tests.forks import forked
 from tests.servers import content, dropped, probabilities, served, status
 
 from mase.errors import MaseError, NonFiniteError, OptionError, ServiceError
 from mase.models import JSONService
+from mase.models.http.background import Background
+from mase.models.http.client import Client
+from mase.models.http.connection import Connection
 
 TEXTS = [f"a superb film number {index}" if index % 2 else f"dull {index}" for index in range(20)]
 TOKEN = "s3cr3t/of-the_user"
@@ -292,3 +296,26 @@ def test_a_proxy_that_cannot_be_used(monkeypatch):
     with pytest.raises(MaseError, match="the proxy of this environment cannot be used") as caught:
         service("http://models.example")
     assert "hidden" not in str(caught.value)
+
+
+def test_threads_of_a_fork_share_the_connections_that_the_first_one_opens(server, monkeypatch):
+    url, _ = server
+    client, asked = Client(url.removesuffix("/classify"), Connection(retries=0)), [{"texts": TEXTS}]
+    expected = client.post("/classify", asked)
+
+    def late(close):
+        time.sleep(0.2)  # the other threads ask meanwhile
+        return Background(close)
+
+    def ask():
+        found = []
+        monkeypatch.setattr("mase.models.http.client.Background", late)
+        threads = [threading.Thread(target=lambda: found.append(client.post("/classify", asked))) for _ in range(4)]
+        for thread in threads:
+            thread.daemon = True
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        return found == [expected] * 4
+
+    assert forked(ask)
