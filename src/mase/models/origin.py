@@ -28,10 +28,11 @@ class Reopened:
     """A base of the adapters of this library: a model with an `origin` is pickled as that, any other by its state."""
 
     origin: Origin | None = None
-    _labels: tuple[str, ...] | None = None  # those that are known without asking the model
 
     def __repr__(self) -> str:
-        told = "" if self._labels is None else f", labels={reprlib.repr(list(self._labels))}"
+        # `labels` of an adapter with `_labels`, those that were given, may have to ask the model.
+        labels = self._labels if hasattr(self, "_labels") else getattr(self, "labels", None)
+        told = "" if labels is None else f", labels={reprlib.repr(list(labels))}"
         return f"<{type(self).__name__} {getattr(self, 'name', None)!r}{told}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:

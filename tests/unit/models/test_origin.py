@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.unit.models.tiny import family
 
 import mase
 from mase.errors import DataError
@@ -102,6 +103,7 @@ def test_to_show_a_model_or_its_explainer_asks_no_model():
     assert all(text in repr(mase.Explainer(model)) for text, model in zip(shown, models, strict=True))
     assert not asked
     assert ["yes" in text for text in shown] == [False, True, False]
+    assert "LABEL_1" in repr(HuggingFace(*family("bert")))
 
 
 def test_a_device_that_is_not_there_is_replaced():
