@@ -191,7 +191,7 @@ class Attribution:
     def effect(self, name: str) -> Self:
         """Return the attribution with a further effect of the first response as its scores, such as ``kept`` of `mase`.
 
-        `Response` says what the effects are. Nothing is evaluated. There is no fit and no other response.
+        `Response` says what the effects are. Nothing is evaluated. There is no fit, no evidence and no other response.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Attribution:
             If the method has no such effect.
         """
         first = self.responses[0].effect(name)
-        return replace(self, responses=(first,), fit=replace(self.fit, split_half=None), zoomed=None)
+        return replace(self, responses=(first,), fit=replace(self.fit, split_half=None), evidence=None, zoomed=None)
 
     def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
         """Return the k best words.
