@@ -55,7 +55,7 @@ class Question:
         against = self.against_index(labels)
         if self.target is None:
             found = [ranked[0]]
-        elif isinstance(self.target, str) and self.target == ALL and ALL not in labels:
+        elif self._all(labels):
             found = [index for index in ranked if index != against]
         elif isinstance(self.target, Sequence) and not isinstance(self.target, str | bytes):
             found = [_index(labels, one, "target") for one in self.target]
@@ -87,10 +87,14 @@ class Question:
         """
         against = self.against_index(labels)
         other = None if against is None else labels[against]
-        if self.target is None or (self.target == ALL and ALL not in labels):
+        if self.target is None or self._all(labels):
             return Question(self.target, other)
         names = [labels[index] for index in self.indices(labels, range(len(labels)))]
         return Question(names[0] if len(names) == 1 else names, other)
+
+    def _all(self, labels: Sequence[str]) -> bool:
+        """Return whether all classes are asked for, which a class of that name would rule out."""
+        return isinstance(self.target, str) and self.target == ALL and ALL not in labels
 
 
 def listed(target: str | None, labels: Sequence[str]) -> Target:

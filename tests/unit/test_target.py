@@ -74,6 +74,8 @@ def test_runs_record_labels():
     assert Question().named(LABELS) == Question()
     with pytest.raises(UnknownNameError):
         Question("good").named(LABELS)
+    with pytest.raises(OptionError, match="ndarray"):
+        Question(np.array(["pos", "neg"])).named(LABELS)
 
 
 def test_a_label_with_a_comma_is_not_split():

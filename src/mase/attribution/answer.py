@@ -1,6 +1,7 @@
 """The answer of a language model, whose probability is explained."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 __all__ = ["Answer", "Part"]
 
@@ -31,3 +32,8 @@ class Answer:
     text: str
     parts: tuple[Part, ...]
     generated: bool
+
+    def about(self, response: str) -> Self:
+        """Return the answer with the one part that a response explains: the whole answer, if it explains no other."""
+        parts = tuple(part for part in self.parts if part.response == response)
+        return replace(self, parts=parts or (Part(0, len(self.text), response),))

@@ -191,7 +191,7 @@ class Attribution:
     def effect(self, name: str) -> Self:
         """Return the attribution with a further effect of the first response as its scores, such as ``kept`` of `mase`.
 
-        `Response` says what the effects are. Nothing is evaluated. There is no fit and no other response.
+        `Response` says what the effects are. Nothing is evaluated. There is no fit, no evidence and no other response.
 
         Raises
         ------
@@ -199,7 +199,8 @@ class Attribution:
             If the method has no such effect.
         """
         first = self.responses[0].effect(name)
-        return replace(self, responses=(first,), fit=replace(self.fit, split_half=None), zoomed=None)
+        fit, answer = replace(self.fit, split_half=None), self.answer and self.answer.about(first.name)
+        return replace(self, responses=(first,), fit=fit, answer=answer, evidence=None, zoomed=None)
 
     def top(self, k: int = 10, *, by: By = "order") -> tuple[Word, ...]:
         """Return the k best words.
@@ -236,8 +237,7 @@ class Attribution:
     def expected_probability_without(self, units: Iterable[int]) -> float | None:
         """Return the probability of the explained class that belongs to `expected_without`.
 
-        None for a value, and if the link cannot be inverted, as the margin of three or more classes. An expected
-        probability below 0 or above 1 is set to 0 or 1.
+        None for a value, and if the link cannot be inverted, as the margin of three or more classes. It is in [0, 1].
 
         Raises
         ------

@@ -170,7 +170,7 @@ def parse(line: str | bytes, *, place: str = "the line") -> Any:
 def _strict(value: Attribution | Failure) -> str:
     """Return a result as strict JSON."""
     try:
-        fields = msgspec.to_builtins(value, enc_hook=_number)
+        fields = msgspec.to_builtins(value, enc_hook=_plain)
         if isinstance(value, Failure):
             return json.dumps({"schema": ERROR_SCHEMA} | fields, ensure_ascii=False)
         return json.dumps(_completed(value, fields), ensure_ascii=False, allow_nan=False)
@@ -186,8 +186,10 @@ def _completed(value: Attribution, fields: dict[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA} | fields | {"zoomed": zoomed}
 
 
-def _number(value: object) -> int | float:
-    """Return a NumPy scalar as a number of Python."""
+def _plain(value: object) -> int | float | str:
+    """Return a NumPy scalar as a number or a str of Python."""
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):

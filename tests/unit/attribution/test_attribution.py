@@ -9,6 +9,7 @@ from tests.attributions import attribution, two_fields
 import mase
 from mase.attribution import Word
 from mase.errors import OptionError, UnknownNameError
+from mase.testing import AdditiveClassifier
 
 
 def test_words_are_a_view_of_units_and_the_first_response():
@@ -57,6 +58,15 @@ def test_an_effect_can_be_the_score():
             replace(made, responses=(first,)).effect(name)
     with pytest.raises(UnknownNameError, match="effect"):
         made.effect("kept")
+
+
+def test_an_effect_is_shown_without_the_evidence_about_the_scores():
+    """Its units are the best ones by the scores, and of the leading response, which need not be there."""
+    found = mase.Explainer(AdditiveClassifier({"good": 0.2}), evidence=1)("a good film", target="all")
+    shown = found.of(found.responses[1].name).effect("kept")
+    assert found.evidence is not None
+    assert shown.evidence is None
+    assert "good" in repr(shown)
 
 
 def test_a_run_has_both_effects_whichever_is_the_score():

@@ -89,9 +89,9 @@ def test_a_line_is_strict_json_without_characters_that_command_anything():
         dumps(attribution(method={"name": "deep", "x": deep}))
 
 
-def test_numpy_numbers_are_numbers():
-    line = dumps(attribution(method={"sigma": np.float64(0.1), "n": np.int64(3), "half": np.float32(0.5)}))
-    assert json.loads(line)["method"] == {"sigma": 0.1, "n": 3, "half": 0.5}
+def test_numpy_values_are_those_of_python():
+    method = {"sigma": np.float64(0.1), "n": np.int64(3), "half": np.float32(0.5), "link": np.str_("margin")}
+    assert json.loads(dumps(attribution(method=method)))["method"] == method
 
 
 def test_save_makes_folders_replaces_whole_and_leaves_nothing_behind(tmp_path, monkeypatch):
