@@ -93,7 +93,7 @@ def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Ex
                 tell(f"{counted(progress.total - progress.n_done, 'text')} left without a result")
             raise
     if before.n and not progress.n_done:
-        tell(f"all {counted(before.n, 'text')} already have a result")
+        tell("the only text already has a result" if before.n == 1 else f"all {before.n:,} texts already have a result")
     if progress.n_failed or before.n_failed:
         click.get_current_context().exit(1)
 
