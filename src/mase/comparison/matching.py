@@ -6,6 +6,7 @@ from mase.comparison.comparison import Flip, Predictions, Texts
 from mase.corpus.columns import schema
 from mase.corpus.database import Database
 from mase.corpus.opened import Run
+from mase.corpus.words import bare
 from mase.errors import DataError
 
 __all__ = ["flips", "match", "predictions"]
@@ -20,8 +21,7 @@ _COLUMNS = {
     """,
     "responses": "row, response, link",
     "units": """
-        row, response, position, field, start, "end", lower(nfc_normalize(text)) AS word, score,
-        standard_error AS error, rank,
+        row, response, position, field, start, "end", text AS word, score, standard_error AS error, rank,
         coalesce(abs(score) > 1e-9 * max(abs(score)) OVER (PARTITION BY row, response), false) AS is_reason
     """,
 }
@@ -83,7 +83,8 @@ def match(database: Database, first: Run, second: Run) -> Texts:
         )
     for name, run in (("first", first), ("second", second)):
         for table, columns in _COLUMNS.items():
-            database.load(f"{name}_{table}", schema(table), run.tables(table, kept=False), columns)
+            rows = run.tables(table, kept=False)
+            database.load(f"{name}_{table}", schema(table), map(_worded, rows) if table == "units" else rows, columns)
         twice = database.run(f"SELECT id FROM {name}_texts GROUP BY id HAVING count(*) > 1 LIMIT 1")
         if twice:
             raise DataError(f"the run {run.folder.place!r} has the id {twice[0][0]!r:.80} twice, expected unique ids")
@@ -91,6 +92,14 @@ def match(database: Database, first: Run, second: Run) -> Texts:
     texts = Texts(*database.row(_COUNT), *(run.n_left for run in (first, second)))
     database.run(_KEEP)
     return texts
+
+
+def _worded(units: pa.Table) -> pa.Table:
+    """Return units with their words in the place of their texts."""
+    different = units.column("text").combine_chunks().dictionary_encode()
+    return units.set_column(
+        units.column_names.index("text"), "text", bare(different.dictionary).take(different.indices)
+    )
 
 
 def predictions(database: Database) -> Predictions:

@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 
 from mase.corpus.database import joined
 from mase.corpus.opened import Run
+from mase.corpus.words import AFTER, BEFORE, bare
 
 __all__ = ["Batch", "batches"]
 
-# Punctuation, signs such as $ and +, and invisible characters; emoji are words.
-_BEFORE, _AFTER = r"^[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+", r"[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+$"
 _UNITS = ("row", "response", "position", "field", "start", "end", "text", "score", "rank")
 
 
@@ -56,9 +55,9 @@ class Batch:
         block = np.cumsum(starts) - 1
         adjacent = np.r_[follows & (field[1:] == field[:-1]) & (position[1:] == position[:-1] + 1), False][: len(row)]
         raw, values = _codes(units["text"])
-        opens, ends = (pc.match_substring_regex(values, edge).to_numpy(False)[raw] for edge in (_BEFORE, _AFTER))
+        opens, ends = (pc.match_substring_regex(values, edge).to_numpy(False)[raw] for edge in (BEFORE, AFTER))
         adjacent &= ~np.r_[ends[:-1] | opens[1:], True][: len(row)]
-        number, texts = _codes(_bare(values))
+        number, texts = _codes(bare(values))
         word = number[raw]
         first = units.filter(pa.array(starts))
         numbers = {"block": block, "word": word, **{name: units[name] for name in ("score", "rank")}}
@@ -86,13 +85,6 @@ def _codes(
     """Return the numbers `(n,)` of the values of a column of n strings, and the different values."""
     encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
     return encoded.indices.to_numpy(), encoded.dictionary
-
-
-def _bare(values: pa.Array) -> pa.Array:
-    """Return strings in lower case, in NFC, and without punctuation around them, unless they are nothing else."""
-    lowered = pc.utf8_lower(pc.utf8_normalize(values, form="NFC"))
-    bare = pc.replace_substring_regex(lowered, f"{_BEFORE}|{_AFTER}", "")
-    return pc.if_else(pc.equal(bare, ""), lowered, bare)
 
 
 def batches(run: Run) -> Iterator[Batch]:

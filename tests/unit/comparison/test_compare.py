@@ -148,11 +148,11 @@ def test_a_score_that_is_zero_but_for_rounding_has_no_sign(tmp_path):
     assert shares == pytest.approx([1, 1 / 2, 2 / 3])
 
 
-def test_letters_that_look_alike_are_one_word(tmp_path):
-    forms = ("caf\xe9", "cafe\u0301")
+@pytest.mark.parametrize("forms", [("caf\xe9", "cafe\u0301"), ("film", "Film"), ("film", "(film,")])
+def test_the_forms_of_a_word_are_one_word(tmp_path, forms):
     texts = [f"{forms[number % 2]} {number}" for number in range(8)]
     runs = [
-        write_run(tmp_path / str(weight), texts, classifier(dict.fromkeys(forms, weight)), target="1")
+        write_run(tmp_path / str(weight), texts, classifier({form.lower(): weight for form in forms}), target="1")
         for weight in (1.0, 2.0)
     ]
     (word,) = mase.compare(*runs, min_texts=8).tables["words"].to_pylist()
