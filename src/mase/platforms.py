@@ -150,9 +150,15 @@ def after_fork(act: Callable[[], None]) -> None:
 
 def asks_to_end(error: BaseException) -> bool:
     """Return whether the handler of a signal raised SystemExit, by which it ends the program."""
-    codes = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()}
     frames = (frame for frame, _ in walk_tb(error.__traceback__))
     return isinstance(error, SystemExit) and any(frame.f_code in codes for frame in frames)
+
+
+def _code_of(handler: object) -> object:
+    """Return the code of a function, of that of a partial, or of the method `__call__` of an object; None if in C."""
+    function = getattr(handler, "func", handler)
+    return getattr(function, "__code__", getattr(type(function).__call__, "__code__", None))
 
 
 @contextmanager

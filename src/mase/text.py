@@ -124,8 +124,9 @@ def _word_pattern() -> re.Pattern[str]:
     # Soft hyphens, joiners and direction marks do not end a word, as in the word rules of Unicode (UAX 29, WB4).
     letter = rf"[^\W_{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}][{marks}\xad\u180e\u200c-\u200f\u2060\ufeff]*"
     # As in UAX 29 (WB6, WB7b and WB11), also the dot of Catalan, marks and quotation marks of Hebrew, and separators
-    # in Arabic and full-width numbers.
-    inside = r"['’\xb7\u05f3\u05f4]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])|(?<=\d)[.,\u066b\u066c\uff0e](?=\d)"
+    # in Arabic and full-width numbers. The dot beside a digit multiplies.
+    hebrew = r"[\u05f3\u05f4]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"
+    inside = rf"['’]|(?<!\d)\xb7(?!\d)|{hebrew}|(?<=\d)[.,\u066b\u066c\uff0e](?=\d)"
     cluster = rf"[{_LEADING_VOWELS}]?[{_SOUTH_EAST_ASIAN}](?:{_STACKED}|[{marks}]|[{_FOLLOWING_VOWELS}]|{_SILENCED})*"
     kana = rf"[{_IDEOGRAPHS}][{marks}{_VOICED}]*"
     return re.compile(rf"{kana}|{cluster}|(?:{letter})+(?:(?:{inside})(?:{letter})+)*|_+|[^\w\s]+")

@@ -124,13 +124,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def asked_sha256(asked: Asked, labels: Sequence[str]) -> str:
-    """Return the checksum of what was asked, and of the classes. The folders in the name of a model do not count.
+    """Return the checksum of what was asked, and of the classes, as they are read from `run.json`.
 
-    So parts that were made on machines with other folders belong together.
+    The folders in the name of a model do not count, so that parts of machines with other folders belong together.
     """
-    plain = msgspec.to_builtins(asked, enc_hook=_plain)
-    model = plain["model"] | {"name": str(plain["model"].get("name")).replace("\\", "/").rpartition("/")[2]}
-    content = msgspec.json.encode(_valid([plain | {"model": model}, list(labels)]), order="deterministic")
+    plain = msgspec.to_builtins(asked)
+    path = str(plain["model"].get("name")).replace("\\", "/").rstrip("/")
+    model = plain["model"] | {"name": path.rpartition("/")[2]}
+    content = msgspec.json.encode([plain | {"model": model}, labels], order="deterministic")
     return hashlib.sha256(content).hexdigest()
 
 

@@ -140,8 +140,9 @@ class Run:
 
     def _check_asked(self, part: int, metadata: Mapping[bytes, bytes]) -> None:
         """Check by the metadata of its texts that a part is of this run: shards can be copied into one folder."""
-        expected = self.manifest.asked_sha256
-        if expected is not None and metadata.get(ASKED.encode()) != expected.encode():
+        expected, found = self.manifest.asked_sha256, metadata.get(ASKED.encode())
+        # Earlier releases write neither; one may have made a part of a run that a later one began.
+        if expected is not None and found is not None and found != expected.encode():
             raise DataError(
                 f"{self.folder.named(f'texts/{part_name(part)}')} is of another run: what was asked of it differs from "
                 f"what {MANIFEST} says, such as the model, a setting or the input; remove the files of that run from "

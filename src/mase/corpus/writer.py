@@ -40,22 +40,21 @@ _OTHER_VERSIONS = (
 
 def manifest_of(description: Description, **asked: Any) -> Manifest:
     """Return what `run.json` says of a run that is begun now, as it is read back."""
-    all_asked = Asked(
-        model=dict(description.model),
-        method=dict(description.method),
-        seed=description.seed,
-        target=description.question.target,
-        against=description.question.against,
-        **asked,
-    )
     manifest = Manifest(
-        asked=all_asked,
+        asked=Asked(
+            model=dict(description.model),
+            method=dict(description.method),
+            seed=description.seed,
+            target=description.question.target,
+            against=description.question.against,
+            **asked,
+        ),
         made_with=dict(description.made_with),
         labels=description.labels,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        asked_sha256=asked_sha256(all_asked, description.labels),
     )
-    return Manifest.decode(manifest.encode(), "the manifest")
+    found = Manifest.decode(manifest.encode(), "the manifest")
+    return msgspec.structs.replace(found, asked_sha256=asked_sha256(found.asked, found.labels))
 
 
 class Writer:

@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from mase.arrays import Floats, as_floats
 from mase.errors import ShapeError
-from mase.text import Words
+from mase.text import Words, find_words
 
 __all__ = ["scores_of_words"]
 
@@ -27,12 +27,12 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
     scores = {**given, **_without_punctuation(given, {_bare(word) for word in read if word not in given})}
     scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
     taken = {part for parts in scored for part in parts}
-    for word, score in given.items():
-        if score and not {word, _bare(word)} & taken and _is_several(word, text, words, uncased=uncased):
-            raise ShapeError(
-                f"the mapping has the score {score:g} for {word!r:.80}, which is several words of the text "
-                f"{text[:40]!r}, expected one per word; pass (word, score) pairs in reading order"
-            )
+    unused = [word for word, score in given.items() if score and not {word, _bare(word)} & taken]
+    for word in _several(unused, text, words, uncased=uncased):
+        raise ShapeError(
+            f"the mapping has the score {given[word]:g} for {word!r:.80}, which is several words of the text "
+            f"{text[:40]!r}, expected one per word; pass (word, score) pairs in reading order"
+        )
     if taken.isdisjoint(scores):
         raise ShapeError(f"none of the words {sorted(scores)[:5]} is in the text {text[:40]!r}, expected its words")
     return as_floats([sum(scores.get(part, 0.0) for part in parts) for parts in scored], (None,), "scores")
@@ -56,11 +56,18 @@ def _without_punctuation(scores: Mapping[str, float], words: Container[str]) -> 
     return bare
 
 
-def _is_several(word: str, text: str, words: Words, *, uncased: bool) -> bool:
-    """Return whether a word of the mapping is in the text where two or more of its words are."""
-    ends = [end for _, end in words.spans]
-    for match in re.finditer(re.escape(_bare(word)), text, re.IGNORECASE if uncased else 0):
-        following = bisect_right(ends, match.start()) + 1
-        if following < len(ends) and words.spans[following][0] < match.end():
-            return True
-    return False
+def _several(given: Sequence[str], text: str, words: Words, *, uncased: bool) -> Iterator[str]:
+    """Yield the words of a mapping that are in the text where two or more of its words are, and not inside of others.
+
+    A mapping may have a whole vocabulary. Most of its words are not in the text, which is quickly told.
+    """
+    ends, runs = [end for _, end in words.spans], find_words(text)
+    firsts, lasts = {start for start, _ in runs}, {end for _, end in runs}
+    searched, flags = (text.lower(), re.IGNORECASE) if uncased else (text, re.NOFLAG)
+    for word in given:
+        bare = _bare(word)
+        for match in re.finditer(re.escape(bare), text, flags) if bare in searched else ():
+            following = bisect_right(ends, match.start()) + 1
+            reaches = following < len(ends) and words.spans[following][0] < match.end()
+            if reaches and match.start() in firsts and match.end() in lasts:
+                yield word

@@ -36,6 +36,6 @@ def test_all_that_decides_the_tables_is_in_the_checksum():
 
 
 def test_the_folder_of_a_model_is_not_in_the_checksum():
-    of_folder = [asked_sha256(manifest(model={"name": name}).asked, ()) for name in ("/a/m", "b/m", "C:\\m", "/a/n")]
+    of_folder = [asked_sha256(manifest(model={"name": name}).asked, ()) for name in ("/a/m", "b/m/", "C:\\m", "/a/n")]
     assert len(set(of_folder[:3])) == 1
     assert of_folder[3] != of_folder[0]

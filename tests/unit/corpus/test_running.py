@@ -7,6 +7,7 @@ import os
 import shutil
 import warnings
 
+import pyarrow.parquet as pq
 import pytest
 from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import FAST, TEXTS, files, run
@@ -103,6 +104,14 @@ def test_a_shard_of_another_run_is_no_part_of_the_whole(tmp_path):
         with pytest.raises(DataError, match=r"texts/part-00001\.parquet' is of another run"):
             made.part(table, 1)
         assert len(made.part(table, 0))
+
+
+def test_a_part_that_an_earlier_release_made_is_read(tmp_path):
+    """It does not say what was asked of it."""
+    made = run(tmp_path / "run")
+    part, whole = tmp_path / "run" / "texts" / "part-00001.parquet", made.texts()
+    pq.write_table(made.part("texts", 1), part)
+    assert open_run(tmp_path / "run").texts() == whole
 
 
 def test_a_shard_without_parts_leaves_a_run(tmp_path):

@@ -4,6 +4,7 @@ import signal
 import sys
 import time
 
+import numpy as np
 import pytest
 from tests.unit.corpus.classifiers import judge
 from tests.unit.corpus.runs import TEXTS, files, run, tables
@@ -11,6 +12,7 @@ from tests.unit.corpus.runs import TEXTS, files, run, tables
 import mase
 from mase.corpus.folder import Folder
 from mase.errors import DataError
+from mase.models import Callable
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
@@ -77,6 +79,18 @@ def test_a_program_that_is_asked_to_end_ends_its_run_and_loses_no_text(tmp_path)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert mase.open_run(tmp_path / "run").texts()["error"].to_pylist() == [None] * 12
+
+
+def test_classes_with_names_of_numpy_are_those_of_python(tmp_path):
+    class Named(Callable):
+        labels = tuple(np.array(["no", "yes"]))
+
+    made, plain = (
+        run(tmp_path / "run", model=Named(judge)),
+        run(tmp_path / "plain", model=Callable(judge, ["no", "yes"])),
+    )
+    assert made.manifest.asked_sha256 == plain.manifest.asked_sha256
+    assert made.texts() == plain.texts()
 
 
 def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, explained):

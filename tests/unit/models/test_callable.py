@@ -4,6 +4,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -278,7 +279,9 @@ def test_a_program_that_is_asked_to_end_ends_while_a_black_box_answers():
         def end(self, number, frame):
             sys.exit(3)
 
-    for handler in (lambda *_: sys.exit(3), Service().end):
+        __call__ = end
+
+    for handler in (lambda *_: sys.exit(3), Service().end, Service(), partial(lambda *_: sys.exit(3), "web")):
         before = signal.signal(signal.SIGTERM, handler)
         try:
             with pytest.raises(SystemExit):

@@ -39,6 +39,8 @@ def test_unusable_black_boxes(answer, error):
 def test_probabilities_with_two_decimals_need_not_sum_to_one(row):
     model = Callable(lambda texts: [row] * len(texts))
     assert model.predict(["one two"])[0].tolist() == row
+    single = Callable(lambda texts: np.float32([row] * len(texts)))
+    assert single.predict(["one two"])[0] == pytest.approx(row)
 
 
 @pytest.mark.parametrize("row", [[0.34, 0.34, 0.34], [0.345, 0.34, 0.327], [0.3, 0.3, 0.3], [0.505, 0.51]])
