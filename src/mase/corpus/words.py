@@ -1,5 +1,7 @@
 """The words of units: what summaries and comparisons of runs count as the same word."""
 
+import unicodedata
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +19,8 @@ def bare(units: pa.Array) -> pa.Array:
     >>> bare(pa.array(["Film,", "film", "..."])).to_pylist()
     ['film', 'film', '...']
     """
-    lowered = pc.utf8_lower(pc.utf8_normalize(units, form="NFC"))
+    # By Python, because utf8_normalize of Arrow 17 composes no letters.
+    composed = pa.array([unicodedata.normalize("NFC", unit) for unit in units.to_pylist()], units.type)
+    lowered = pc.utf8_lower(composed)
     words = pc.replace_substring_regex(lowered, f"{BEFORE}|{AFTER}", "")
     return pc.if_else(pc.equal(words, ""), lowered, words)
