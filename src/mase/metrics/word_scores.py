@@ -28,9 +28,10 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
     scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
     taken = {part for parts in scored for part in parts}
     unused = [word for word, score in given.items() if score and not {word, _bare(word)} & taken]
-    for word in _several(unused, text, words, uncased=uncased):
+    several = next(_several(unused, text, words, uncased=uncased), None)
+    if several is not None:
         raise ShapeError(
-            f"the mapping has the score {given[word]:g} for {word!r:.80}, which is several words of the text "
+            f"the mapping has the score {given[several]:g} for {several!r:.80}, which is several words of the text "
             f"{text[:40]!r}, expected one per word; pass (word, score) pairs in reading order"
         )
     if taken.isdisjoint(scores):
