@@ -21,7 +21,7 @@ from mase.models.protocol import Binding, Model, Probe
 from mase.provenance import installed
 from mase.regression.known_scores import KnownScores
 from mase.regression.strategy import Solution
-from mase.results import category_notes, fit_of, notes_of, response_of, special_notes, tokens_of, units_of, unread_notes
+from mase.results import category_notes, fit_of, notes_of, response_of, text_notes, tokens_of, units_of
 from mase.spaces.token_mask import TokenMask
 from mase.target import Question
 from mase.text import Span, Tokens, Words
@@ -178,7 +178,7 @@ class BoundText:
             for one, name in zip(solutions, names, strict=True)
         )
         answered = self.probe if isinstance(self.probe, AnsweredProbe) else None
-        of_text = (*special_notes(self.tokens), *unread_notes(self.tokens), *category_notes(self.tokens.document))
+        of_text = (*text_notes(self.tokens), *category_notes(self.tokens.document))
         notes = (*of_text, *notes_of(solution, names, noun_of(settings)))
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
         return Attribution(

@@ -19,9 +19,10 @@ __all__ = [
     "fit_of",
     "notes_of",
     "response_of",
-    "special_notes",
+    "text_notes",
     "tokens_of",
     "units_of",
+    "unknown_notes",
     "unread_notes",
 ]
 
@@ -87,7 +88,12 @@ def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note,
     return (*common, *led, *own)
 
 
-def special_notes(*read: Tokens) -> tuple[Note, ...]:
+def text_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return the notes about what a tokenizer makes of a document, or of its windows."""
+    return (*_special_notes(*read), *unread_notes(*read), *unknown_notes(*read))
+
+
+def _special_notes(*read: Tokens) -> tuple[Note, ...]:
     """Return a note if pieces of a document, or of its windows, were special tokens to the model."""
     places = [
         (tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip())
@@ -109,13 +115,29 @@ def unread_notes(*read: Tokens) -> tuple[Note, ...]:
     words = [tokens.text[slice(*span)] for tokens in read for span in tokens.unread()]
     if not words:
         return ()
-    different = [*dict.fromkeys(words)]
-    listed = ", ".join(f"{word!r:.60}" for word in different[:_LISTED])
-    more = f" and {len(different) - _LISTED:,} more" if len(different) > _LISTED else ""
     message = (
-        f"the tokenizer has no token for {listed}{more}: the model does not read such words, and they have no score"
+        f"the tokenizer has no token for {_listed(words)}: the model does not read such words, and they have no score"
     )
     return (Note("unread-words", message),)
+
+
+def unknown_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if at least half of the tokens of a document, or of its windows, are unknown to the tokenizer."""
+    unknown = [tokens.text[slice(*span)] for tokens in read for span in tokens.unknown()]
+    n_tokens = sum(len(tokens.scored()) for tokens in read)
+    if not unknown or 2 * len(unknown) < n_tokens:
+        return ()
+    message = (
+        f"tokens unknown to the tokenizer: {len(unknown):,} of {n_tokens:,} ({_listed(unknown)}); the model cannot "
+        "tell them apart; check that this is the tokenizer of the model, and made for such texts"
+    )
+    return (Note("unknown-words", message),)
+
+
+def _listed(words: Sequence[str]) -> str:
+    different = [*dict.fromkeys(words)]
+    more = f" and {len(different) - _LISTED:,} more" if len(different) > _LISTED else ""
+    return ", ".join(f"{word!r:.60}" for word in different[:_LISTED]) + more
 
 
 def category_notes(document: Document) -> tuple[Note, ...]:

@@ -60,7 +60,8 @@ class Tokens:
     `fixed` marks special and padding tokens and the tokens of fixed fields, which have no coordinate and score exactly
     0. `types` are the token types that a model reads beside the ids, such as the segments of a pair. A black box that
     takes strings has no token ids: its tokens are the words and `ids` numbers them. `special` are the spans of `text`
-    that the tokenizer takes for special tokens.
+    that the tokenizer takes for special tokens. `unknown_id` is the id of everything that the tokenizer does not know,
+    if it has one.
     """
 
     document: Document
@@ -71,6 +72,7 @@ class Tokens:
     truncation: Truncation | None = None
     types: tuple[int, ...] | None = None
     special: tuple[Span, ...] = ()
+    unknown_id: int | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.ids), len(self.pieces), len(self.spans), len(self.fixed)}
@@ -87,6 +89,15 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def scored(self) -> list[Span]:
+        """Return the spans of the tokens that can have a score."""
+        return [span for span, fixed in zip(self.spans, self.fixed, strict=True) if span is not None and not fixed]
+
+    def unknown(self) -> list[Span]:
+        """Return those of `scored` whose token says only that the tokenizer does not know the characters."""
+        named = zip(self.ids, self.spans, self.fixed, strict=True)
+        return [span for token, span, fixed in named if span is not None and not fixed and token == self.unknown_id]
 
     def unread(self) -> list[Span]:
         """Return the words of letters or digits in `text` without a token, but for those in markup or cut off."""

@@ -12,7 +12,7 @@ from mase.cli.streams import aside
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.protocol import Resources
 from mase.corpus.estimate import estimate
-from mase.corpus.failures import count_failures, read_failures
+from mase.corpus.failures import read_failures
 from mase.corpus.inputs import open_source
 from mase.corpus.opened import Run
 from mase.corpus.plan import Plan, Shard, automatic_part_size
@@ -76,7 +76,7 @@ def report_failures(made: Run, shard: Shard) -> int:
     """List the first texts of a shard that failed, and return how many there are."""
     plan = Plan(len(made), made.manifest.asked.part_size, shard)
     parts = [part for part in made.parts if part in set(plan.parts)]
-    n = sum(count_failures(made.folder, part) for part in parts)
+    n = sum(made.n_failed(part) for part in parts)
     for failure in islice(read_failures(made.folder, parts if n else ()), _MOST_LISTED):
         complain(f"text {failure.row + 1:,}, id {failure.id!r:.80}: {failure.error}: {failure.message:.300}")
     if n > _MOST_LISTED:

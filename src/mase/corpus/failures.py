@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from mase.corpus.folder import Folder
 from mase.corpus.footer import Chunk
 
-__all__ = ["Failure", "count_failures", "failed_rows", "read_failures"]
+__all__ = ["Failure", "count_failed", "count_failures", "failed_rows", "read_failures"]
 
 _COLUMNS = ("id", "row", "error", "message")
 
@@ -32,7 +32,7 @@ def count_failures(folder: Folder, part: int) -> int:
         If the file cannot be read or is not such a table.
     """
     with folder.opened("texts", part) as (file, groups):
-        return _count(file, groups)
+        return count_failed(file, groups)
 
 
 def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
@@ -45,7 +45,7 @@ def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
     """
     for part in parts:
         with folder.opened("texts", part) as (file, groups):
-            rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if _count(file, groups) else []
+            rows = file.read(list(_COLUMNS), use_threads=False).to_pylist() if count_failed(file, groups) else []
         yield from (Failure(*(row[name] for name in _COLUMNS)) for row in rows if row["error"] is not None)
 
 
@@ -61,7 +61,8 @@ def failed_rows(folder: Folder, parts: Iterable[int]) -> Mapping[int, Set[int]]:
     return {part: rows for part, rows in found.items() if rows}
 
 
-def _count(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]]) -> int:
+def count_failed(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]]) -> int:
+    """Return the number of failed texts in an open file of texts, from its footer if that says so."""
     index = [file.schema.column(number).path for number in range(len(file.schema))].index("error")
     nulls = [group[index].null_count for group in groups]
     known = [count for count in nulls if count is not None]

@@ -7,6 +7,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from mase.corpus.columns import schema
+from mase.corpus.failures import count_failed
 from mase.corpus.folder import MANIFEST, Folder, part_name
 from mase.corpus.lock import owners
 from mase.corpus.manifest import ASKED, Manifest
@@ -137,6 +138,18 @@ class Run:
         place = self.folder.named(f"{table}/{part_name(part)}")
         check_rows(table, found, self.plan.rows(part), ids.column("id"), place)
         return found.replace_schema_metadata()
+
+    def n_failed(self, part: int) -> int:
+        """Return how many texts of a finished part could not be explained. Only the metadata of its file is read.
+
+        Raises
+        ------
+        DataError
+            As for `texts`.
+        """
+        with self.folder.opened("texts", part) as (file, groups):
+            self._check_asked(part, file.metadata.metadata or {})
+            return count_failed(file, groups)
 
     def _check_asked(self, part: int, metadata: Mapping[bytes, bytes]) -> None:
         """Check by the metadata of its texts that a part is of this run: shards can be copied into one folder."""

@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass
 from typing import Self
 
-from mase.corpus.failures import count_failures
 from mase.corpus.lock import Owner, owners
 from mase.corpus.manifest import Manifest
 from mase.corpus.opened import open_run
@@ -96,7 +95,8 @@ def read_status(path: str | os.PathLike[str]) -> Status:
     Raises
     ------
     DataError
-        If it is not the folder of a run, nothing was explained so far, or a file of it is missing or cannot be read.
+        If it is not the folder of a run, nothing was explained so far, or a file of it is missing, cannot be read
+        or is of another run.
     MissingDependencyError
         If a package for the scheme of the URI is not installed.
     """
@@ -109,6 +109,6 @@ def read_status(path: str | os.PathLike[str]) -> Status:
         n_parts=run.plan.n_parts,
         n_texts_done=sum(len(run.plan.rows(part)) for part in parts),
         n_parts_done=len(parts),
-        n_failed=sum(count_failures(run.folder, part) for part in parts),
+        n_failed=sum(run.n_failed(part) for part in parts),
         drivers=tuple(Driver.of(owner) for owner in owners(run.folder.storage)),
     )

@@ -50,6 +50,8 @@ def export_onnx(
 
     Raises
     ------
+    OptionError
+        If it is neither a name nor a path.
     UnknownNameError
         If there is no such model.
     DataError

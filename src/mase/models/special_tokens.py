@@ -6,13 +6,19 @@ from typing import Any
 
 from mase.text import Span
 
-__all__ = ["literal_spans", "special_ids", "special_tokens"]
+__all__ = ["literal_spans", "special_ids", "special_tokens", "unknown_id"]
 
 
 def special_tokens(tokenizer: Any) -> dict[int, str]:
     """Return the special tokens of a tokenizer of transformers by id, but for one that only says what is unknown."""
     known: Mapping[int, Any] = tokenizer.added_tokens_decoder
-    return _without_unknown(known, {tokenizer.unk_token_id} - {tokenizer.bos_token_id, tokenizer.eos_token_id})
+    return _without_unknown(known, {unknown_id(tokenizer)})
+
+
+def unknown_id(tokenizer: Any) -> int | None:
+    """Return the id by which a tokenizer of transformers says what it does not know; None if it has no such one."""
+    unknown: int | None = tokenizer.unk_token_id
+    return None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
 
 
 def special_ids(backend: Any, unknown: int | None) -> Collection[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from mase.document import PAIR, Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
 from mase.models.pretrained import whole_text
-from mase.models.special_tokens import special_tokens
+from mase.models.special_tokens import special_tokens, unknown_id
 from mase.models.tokenizing import longest_first
 from mase.text import Side, Span, Tokens, Truncation
 
@@ -82,6 +82,7 @@ class Tokenizer:
             Truncation(len(kept), len(ids), self.keep) if len(kept) < len(ids) else None,
             None if types is None else tuple(types[index] for index in kept),
             tuple(span for index in kept if (span := spans[index]) is not None and ids[index] in special_ids),
+            unknown_id(self.backend),
         )
 
     def _fields(self, document: Document) -> list[int]:

@@ -137,9 +137,10 @@ class FastTokenizer:
             for sequence, (start, end) in zip(encoded.sequence_ids, encoded.offsets, strict=True)
         )
         types = tuple(encoded.type_ids)
-        ids, known = tuple(encoded.ids), special_ids(self.backend, self.roles.get("unk"))
+        ids, unknown = tuple(encoded.ids), self.roles.get("unk")
+        known = special_ids(self.backend, unknown)
         special = tuple(span for token, span in zip(ids, spans, strict=True) if span is not None and token in known)
-        return Tokens(document, ids, tuple(encoded.tokens), spans, fixed, types=types, special=special)
+        return Tokens(document, ids, tuple(encoded.tokens), spans, fixed, None, types, special, unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class FunctionTokenizer:
         pieces = tuple(
             f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
         )
-        return Tokens(document, tuple(ids), pieces, tuple(spans), fixed)
+        return Tokens(document, tuple(ids), pieces, tuple(spans), fixed, unknown_id=self.roles.get("unk"))
 
 
 def _function_tokenizer(
@@ -276,6 +277,7 @@ def shortened(tokens: Tokens, longest: int | None, keep: Side) -> Tokens:
         Truncation(len(places), len(tokens), keep),
         None if tokens.types is None else chosen(tokens.types),
         tuple(span for span in tokens.special if span in spans),
+        tokens.unknown_id,
     )
 
 

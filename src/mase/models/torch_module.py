@@ -228,7 +228,9 @@ class TorchModule(Reopened):
         pieces = tuple(
             f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
         )
-        return Tokens(document, tuple(ids), pieces, tuple(spans), fixed, truncation)
+        return Tokens(
+            document, tuple(ids), pieces, tuple(spans), fixed, truncation, unknown_id=self._tokens_by_role.get("unk")
+        )
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""

@@ -146,6 +146,7 @@ class ZeroShot:
             (False,) * len(read),
             Truncation(len(read), n_total, self._tokenizer.keep) if n_total > len(read) else None,
             special=tuple(span for span in longest.special if span[1] <= len(document.text)),
+            unknown_id=longest.unknown_id,
         )
 
     def bind(self, binding: Binding) -> "ZeroShotProbe":

@@ -11,7 +11,7 @@ from mase.choices import Pooling
 from mase.errors import EmptyTextError
 from mase.models.protocol import Model, ValueModel
 from mase.progress import Listener, Progress
-from mase.results import special_notes, unread_notes
+from mase.results import text_notes
 from mase.target import ALL, Question
 from mase.text import Tokens
 from mase.windows.combining import Part, combined
@@ -58,8 +58,7 @@ def explained(
         n_asked += found.fit.n_queries
         parts.append(Part(window, _with_note(found)))
     found = combined(long.document.fields, parts, long.pooling)
-    all_tokens = [tokens for _, tokens in read]
-    of_text = (*special_notes(*all_tokens), *unread_notes(*all_tokens))
+    of_text = text_notes(*(tokens for _, tokens in read))
     others = [note for note in found.notes if note.code not in {one.code for one in of_text}]
     found = replace(found, notes=(*of_text, *others, *_unread(long)))
     fit = replace(found.fit, n_queries=n_asked, seconds=time.perf_counter() - begun)

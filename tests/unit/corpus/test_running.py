@@ -18,6 +18,7 @@ from mase.corpus.engines import ENGINES
 from mase.corpus.engines.here import Here
 from mase.corpus.engines.protocol import QUEUED
 from mase.corpus.opened import open_run
+from mase.corpus.status import read_status
 from mase.errors import CapabilityError, DataError, OptionError, UnknownNameError
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
@@ -104,6 +105,8 @@ def test_a_shard_of_another_run_is_no_part_of_the_whole(tmp_path):
         with pytest.raises(DataError, match=r"texts/part-00001\.parquet' is of another run"):
             made.part(table, 1)
         assert len(made.part(table, 0))
+    with pytest.raises(DataError, match=r"texts/part-00001\.parquet' is of another run"):
+        read_status(tmp_path / "run")
 
 
 def test_a_part_that_an_earlier_release_made_is_read(tmp_path):
@@ -112,6 +115,7 @@ def test_a_part_that_an_earlier_release_made_is_read(tmp_path):
     part, whole = tmp_path / "run" / "texts" / "part-00001.parquet", made.texts()
     pq.write_table(made.part("texts", 1), part)
     assert open_run(tmp_path / "run").texts() == whole
+    assert read_status(tmp_path / "run").is_complete
 
 
 def test_a_shard_without_parts_leaves_a_run(tmp_path):

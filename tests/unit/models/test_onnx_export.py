@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.errors import DataError, ModelError, UnknownNameError
+from mase.errors import DataError, ModelError, OptionError, UnknownNameError
 from mase.models import load
 
 pytest.importorskip("onnxruntime")
@@ -58,6 +58,8 @@ def test_nothing_is_overwritten_and_nothing_left_behind(tmp_path, monkeypatch):
     for name in ("full", "full/mine.txt"):
         with pytest.raises(DataError, match="exists already"):
             export_onnx("lstm-imdb", tmp_path / name)
+    with pytest.raises(OptionError, match="got a model of type object"):
+        export_onnx(object(), tmp_path / "other")
     with pytest.raises(UnknownNameError):
         export_onnx("bert", tmp_path / "none")
     monkeypatch.setattr(onnx_export, "TOLERANCE", -1.0)

@@ -3,11 +3,12 @@
 import pytest
 from tests.language_models import parrot
 from tests.unit.models.language.causal_models import SIZE, byte_tokenizer, causal_model
+from tests.unit.models.modules import Around
 from tests.unit.models.tiny import family, word_tokenizer
 
 import mase
 from mase.document import Document
-from mase.models.special_tokens import literal_spans
+from mase.models.special_tokens import literal_spans, unknown_id
 from mase.models.tokenizing import shortened, tokenizing
 
 
@@ -73,6 +74,24 @@ def test_a_tokenizer_of_tokenizers():
     tokens = own.encode(Document.of(text), "a model")
     assert [text[slice(*span)] for span in tokens.special] == ["[SEP]", "[MASK]"]
     assert [text[slice(*span)] for span in shortened(tokens, 5, "start").special] == ["[SEP]"]
+
+
+def test_what_is_unknown_to_any_tokenizer_is_told():
+    bert, entailment = family("bert"), family("bert", id2label={0: "entailment", 1: "neutral", 2: "contradiction"})
+    for model in (
+        mase.models.HuggingFace(*bert),
+        mase.models.ZeroShot(*entailment, labels=["w5", "w6"], template="w7 {}"),
+        mase.models.TorchModule(
+            Around(in_place=False), tokenize=lambda text: [7 + (piece == "w1") for piece in text.split()], unk_id=7
+        ),
+    ):
+        for text, told in (("zz yy w1", True), ("zz w1 w1", False)):
+            found = mase.explain(text, model, n_samples=32)
+            assert any(note.code == "unknown-words" for note in found.notes) == told
+    tokens = tokenizing(word_tokenizer(), {}).encode(Document.of("zz w1 yy [UNK]"), "a model")
+    assert [tokens.text[slice(*span)] for span in shortened(tokens, 5, "start").unknown()] == ["zz", "yy"]
+    assert byte_tokenizer(unk_token="<|eos|>").unk_token_id is not None
+    assert unknown_id(byte_tokenizer(unk_token="<|eos|>")) is None
 
 
 def test_the_longest_token_is_found():

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mase.errors import DataError, MissingDependencyError
+from mase.errors import DataError, MissingDependencyError, OptionError
 from mase.models import limits
 from mase.models.bundled.configuration import check_configuration
 from mase.models.document import is_folder, read_json
@@ -35,11 +35,18 @@ def folder(name_or_path: str | os.PathLike[str]) -> Path:
 
     Raises
     ------
+    OptionError
+        If this is no name or path.
     UnknownNameError
         If this is neither the name of a bundled model nor a folder.
     DataError
         If one of the model's files is missing from the folder.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise OptionError(
+            f"got a model of type {type(name_or_path).__name__}, expected the name of a bundled model, or a folder "
+            "that `mase train` wrote"
+        )
     name = os.fspath(name_or_path)
     place = Path(__file__).parent / name if named(name_or_path, (*BUNDLED, *ADAPTED)) else Path(name)
     if not is_folder(place):
