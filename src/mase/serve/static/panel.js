@@ -58,7 +58,7 @@ export class Panel {
     followCitations(part(root, "result"));
     this.trial = new Trial(
       root,
-      (unit) => this.words.describe(unit),
+      this.words,
       (units) => on.change({ out: units.join(",") }),
       (units, signal) => server.without(this.explanation.id, units, this.attribution.responses[0].name, signal),
     );
