@@ -116,6 +116,15 @@ def test_the_copies_make_the_same_explanation(client, tmp_path):
     assert page.text == found.to_html()
 
 
+def test_a_page_is_of_the_response_that_is_asked_for(client):
+    name = explain(client, target="all")
+    found = from_dict(last(client, name)[1]["attribution"])
+    for response in found.responses:
+        page = client.get(f"/api/explanations/{name}/page", params={"response": response.name})
+        assert page.text == found.of(response.name).to_html()
+    assert client.get(f"/api/explanations/{name}/page", params={"response": "nobody"}).status_code == 404
+
+
 def test_the_copies_of_a_record_make_the_same_explanation(client):
     record = {"plea, short": "a good film", "age": 40, "place": "bad"}
     settings = {"fixed": ["age"], "background": {"place": "good, perhaps"}, "evidence": 1}
