@@ -5,7 +5,7 @@ import re
 from markupsafe import escape
 
 from tests.browser.classifiers import MOODS as LABELS
-from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW
+from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW, TOPICS
 from tests.browser.test_workbench import CLIPBOARD, COMPLAINT, FEW, REFUNDS, second, state
 
 LSTM = MODELS[0]
@@ -211,6 +211,16 @@ def test_a_unit_that_nobody_sees_has_a_name_wherever_it_is_told(browse):
     assert page.part("readout").locator(".name").inner_text() == "⟨200B⟩⟨200B⟩"
     page.tab.keyboard.press("r")
     assert page.part("replaced").inner_text() == "Instead of “⟨200B⟩⟨200B⟩”"
+
+
+def test_a_link_of_a_corpus_opens_the_model_that_its_results_name(browse):
+    """Results name a function as itself, and not the file that it is in."""
+    page = browse(state(model="_probabilities", text=COMPLAINT, **FEW))
+    page.explained()
+    assert page.tab.locator("#a-model").input_value() == REFUNDS
+    page.open(second({"model": REFUNDS, "text": COMPLAINT, **FEW}, model="_topics"))
+    page.compared()
+    assert page.tab.locator("#b-model").input_value() == TOPICS
 
 
 def test_a_line_end_is_told_as_in_the_list(browse):

@@ -66,6 +66,7 @@ def test_the_page_offers_what_the_registries_have(client):
     assert found["models"] == [
         {
             "name": JUDGE,
+            "called": judge.name,
             "label": "classifiers.py:judge",
             "state": "ready",
             "message": "",
