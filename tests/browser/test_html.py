@@ -134,3 +134,22 @@ def test_what_is_printed_is_dark_on_white(opened):
     assert tab.evaluate(ink) == "rgb(232, 230, 225)"
     tab.emulate_media(media="print")
     assert tab.evaluate(ink) == "rgb(29, 29, 32)"
+
+
+def test_scores_in_a_text_from_right_to_left_are_read_from_left_to_right(chromium, tmp_path):
+    """The sign of a score stands before it; in the direction of the text it would be behind."""
+    path = tmp_path / "page.html"
+    path.write_text(
+        page([attribution("هذا الفيلم ليس رائع جدا أبدا", [0.5, -0.4, 0.3, -0.2, 0.1, 0.6])]), encoding="utf-8"
+    )
+    tab = chromium.new_page()
+    tab.goto(path.as_uri())
+    tab.locator(".every summary").click()
+    direction = """word => {
+        const { direction, unicodeBidi } = getComputedStyle(word, "::after");
+        return [direction, unicodeBidi];
+    }"""
+    words = tab.locator(".text [title]")
+    assert words.first.evaluate("word => getComputedStyle(word).direction") == "rtl"
+    assert [word.evaluate(direction) for word in words.all()] == [["ltr", "isolate"]] * 6
+    tab.close()

@@ -196,3 +196,39 @@ def test_axe_finds_nothing(opened):
     tab.add_script_tag(path=AXE)
     found = tab.evaluate("rules => axe.run({ runOnly: rules, resultTypes: ['violations'] })", RULES)["violations"]
     assert [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]] == []
+
+
+def test_names_and_words_read_from_right_to_left_stand_before_their_numbers(chromium, tmp_path):
+    label = "إيجابي"
+    made = attribution("رائع film", [0.5, -0.25], se=0.01, label=label)
+    run = run_of(tmp_path / "run", [(made, (label, "2024"))], kept=["label", "سنة"])
+    path = write_report(summary(n=1, run=run, label_column="label", group_column=None), tmp_path / "report")
+    tab = chromium.new_page()
+    tab.goto(path.as_uri())
+    tab.locator(DRAWN).first.wait_for()
+    assert tab.locator("#class option").all_inner_texts()[1] == f"\u2068{label}\u2069 (1)"
+    tab.locator(".texts summary").first.click()
+    tab.locator(".texts .text b").first.hover()
+    assert after(tab.locator(".texts .readout"), "رائع", "+0.500 ± 0.020")
+    assert after(tab.locator(".texts .facts"), label, f"{made.fit.n_queries:,} evaluations")
+    assert after(tab.locator(".texts .facts"), "سنة", "2024")
+    tab.close()
+
+
+def after(line, name, number):
+    """Return whether a number stands in one piece on the right of a name."""
+    boxes = """(line, parts) => {
+        const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), found = [];
+        while (walker.nextNode()) {
+            for (const part of parts) {
+                const { currentNode: node } = walker, at = node.data.indexOf(part), range = document.createRange();
+                if (at < 0) continue;
+                range.setStart(node, at), range.setEnd(node, at + part.length);
+                found.push([part, [...range.getClientRects()].map(({ left, right }) => [left, right])]);
+            }
+        }
+        return Object.fromEntries(found.reverse());
+    }"""
+    line.filter(has_text=number).wait_for()
+    found = line.evaluate(boxes, [name, number])
+    return len(found[number]) == 1 and found[number][0][0] >= found[name][0][1] - 1

@@ -2,9 +2,11 @@
 
 import re
 
+from markupsafe import escape
+
 from tests.browser.classifiers import MOODS as LABELS
-from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW
-from tests.browser.test_workbench import COMPLAINT, FEW, REFUNDS, second, state
+from tests.browser.conftest import MODELS, MOODS, PRICES, RECALL, SLOW, TOPICS
+from tests.browser.test_workbench import CLIPBOARD, COMPLAINT, FEW, REFUNDS, second, state
 
 LSTM = MODELS[0]
 # Articles are given to the page when the test asks for it, whether or not the page still waits for them.
@@ -197,3 +199,54 @@ def test_a_sentence_of_two_lines_is_replaced_by_one_with_all_its_words(browse):
     page.word(0).focus()
     page.tab.keyboard.press("r")
     assert page.part("by").input_value() == "Please refund me."
+
+
+def test_a_unit_that_nobody_sees_has_a_name_wherever_it_is_told(browse):
+    hidden = "refund\u200b \u200b\u200b ok"
+    page = browse(state(model=REFUNDS, text=hidden, **FEW))
+    page.explained()
+    assert page.part("flip").locator(".chip").inner_text() == "“refund⟨200B⟩”"
+    page.word(1).click()
+    assert page.outcome().startswith("Without “⟨200B⟩⟨200B⟩”: ")
+    assert page.part("readout").locator(".name").inner_text() == "⟨200B⟩⟨200B⟩"
+    page.tab.keyboard.press("r")
+    assert page.part("replaced").inner_text() == "Instead of “⟨200B⟩⟨200B⟩”"
+
+
+def test_a_link_of_a_corpus_opens_the_model_that_its_results_name(browse):
+    """Results name a function as itself, and not the file that it is in."""
+    page = browse(state(model="_probabilities", text=COMPLAINT, **FEW))
+    page.explained()
+    assert page.tab.locator("#a-model").input_value() == REFUNDS
+    page.open(second({"model": REFUNDS, "text": COMPLAINT, **FEW}, model="_topics"))
+    page.compared()
+    assert page.tab.locator("#b-model").input_value() == TOPICS
+
+
+def test_a_line_end_is_told_as_in_the_list(browse):
+    page = browse(state(model=REFUNDS, text="Please\nrefund me. It was dull.", units="sentence", out="0", **FEW))
+    assert page.outcome().startswith("Without “Please␊refund me.”: ")
+    assert page.tab.locator("aside th").first.inner_text() == "Please␊refund me."
+
+
+def test_a_page_is_of_the_class_whose_scores_are_shown(browse):
+    page = browse(state(model=REFUNDS, text=COMPLAINT, target="all", **FEW), permissions=CLIPBOARD)
+    page.explained()
+    shown, heading = page.tab.locator("#a-shown"), page.tab.locator("[data-side=a] article .soft bdi").first
+    for label in shown.locator("option").all_inner_texts()[::-1]:
+        shown.select_option(label)
+        heading.and_(page.tab.get_by_text(label, exact=True)).wait_for()
+        copied = page.copied("html")
+        assert f"<bdi>{escape(label)}</bdi>" in re.search("<p class=soft>(.*?)</p>", copied)[1]
+        with page.tab.expect_download() as saved:
+            page.part("download").click()
+        assert saved.value.path().read_text("utf-8") == copied
+
+
+def test_the_probability_of_a_class_is_behind_its_name_in_the_list(browse):
+    page = browse(state(model=MOODS, text="هذا الفيلم رائع جدا"))
+    page.explained()
+    options = page.tab.locator("#a-target option").all_inner_texts()
+    assert [option.replace("\u00a0", " ") for option in options[2:]] == [
+        f"\u2068{label}\u2069 · {share} %" for label, share in zip(LABELS, (90.0, 10.0), strict=True)
+    ]

@@ -82,7 +82,8 @@ class Entry:
     n_characters
         Length of the whole text.
     given
-        The text as the model got it, for a link that explains it again; None if it has several fields, or is cut.
+        The text as the model got it, for a link that explains it again; None if it has several fields, or if it or the
+        name of a class is cut.
     shading
         The words of the shown text.
     unsigned
@@ -146,6 +147,7 @@ def _entry(
     content = "\n".join(field for _, field in fields)
     scored = units.of_text(text["row"], response.get("response"), fields)
     shown, words = _shown(content[:_LONGEST], scored)
+    are_whole = all(name == _shortened(name) for name in (response.get("response"), response.get("against")))
     notes = tuple(
         (shortened(note["code"] or ""), shortened(note["message"] or "", _LONGEST_MESSAGE))
         for note in (text["notes"] or ())[:_MOST_NOTES]
@@ -164,7 +166,7 @@ def _entry(
         n_queries=text["n_queries"],
         text=shown,
         n_characters=len(content),
-        given=content if len(given) == 1 and len(content) <= _LONGEST else None,
+        given=content if len(given) == 1 and len(content) <= _LONGEST and are_whole else None,
         shading=words,
         unsigned=bool(np.isnan(scored[-1]).all()) or any(code == UNSIGNED for code, _ in notes),
         notes=notes,

@@ -11,7 +11,7 @@ from mase.render.legend import legend
 from mase.render.meanings import meaning_of_link
 from mase.render.numbers import counted, percent, percent_of_all, share
 from mase.render.palette import FAINT_SHADES, SHADES
-from mase.render.pieces import model_name
+from mase.render.pieces import isolated, model_name
 from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
 from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, UNSIGNED, WRONG, Entry, shortened
@@ -175,8 +175,8 @@ def _origin(summary: Summary) -> Iterator[str]:
 
 def _text(entry: Entry, workbench: Workbench | None) -> _Text:
     found = [f"R² {share(entry.r2)}"] if entry.r2 is not None else []
-    contrast = "" if entry.against is None else f" rather than {entry.against}"
-    found += [f"{entry.link} of {entry.response}{contrast}"] if entry.response is not None else []
+    contrast = "" if entry.against is None else f" rather than {isolated(entry.against)}"
+    found += [f"{entry.link} of {isolated(entry.response)}{contrast}"] if entry.response is not None else []
     cut = entry.n_characters > _LONGEST_STATIC
     return _Text(
         number=f"{entry.row + 1:,}",

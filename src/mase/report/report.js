@@ -313,15 +313,15 @@ const mase = (() => {
     answered(body.querySelector(".answer"), text.answer);
     content.textContent = text.text;
     content.classList.toggle("plain", text.unsigned);
-    const facts = [];
-    if (text.r2 !== null) facts.push("R² " + quality(text.r2));
-    if (text.halves !== null) facts.push("split-half agreement " + quality(text.halves));
-    const contrast = text.against === null ? "" : " rather than " + text.against;
-    if (text.response !== null) facts.push(text.link + " of " + text.response + contrast);
-    if (text.queries !== null) facts.push(text.queries.toLocaleString("en") + " evaluations");
-    all.kept.forEach((name, i) => text.kept[i] !== null && facts.push(name + ": " + text.kept[i]));
-    if (text.size > 20000) facts.push("first 20,000 of " + text.size.toLocaleString("en") + " characters");
-    body.querySelector(".facts").textContent = facts.join(" · ");
+    const facts = []; // each a list of texts, and of names from outside
+    if (text.r2 !== null) facts.push(["R² " + quality(text.r2)]);
+    if (text.halves !== null) facts.push(["split-half agreement " + quality(text.halves)]);
+    const contrast = text.against === null ? [] : [" rather than ", isolated(text.against)];
+    if (text.response !== null) facts.push([text.link + " of ", isolated(text.response), ...contrast]);
+    if (text.queries !== null) facts.push([text.queries.toLocaleString("en") + " evaluations"]);
+    all.kept.forEach((name, i) => text.kept[i] !== null && facts.push([isolated(name), ": ", isolated(text.kept[i])]));
+    if (text.size > 20000) facts.push(["first 20,000 of " + text.size.toLocaleString("en") + " characters"]);
+    body.querySelector(".facts").replaceChildren(...facts.flatMap((fact, i) => (i ? [" · ", ...fact] : fact)));
     const link = body.querySelector(".workbench");
     if (link) link.hidden = !(link.href = workbenchOf(text));
     for (const note of text.notes) addTo(body, "p", "warn", note[1]);
@@ -350,16 +350,21 @@ const mase = (() => {
       addTo(said, "sup", "", "[" + (i + 1) + "]");
       const line = document.createElement("li");
       line.append("[" + (i + 1) + "] ");
-      if (source.place) line.append(isolated("strong", source.place), " ");
-      line.append(isolated("span", source.text), " ");
+      if (source.place) {
+        const named = document.createElement("strong");
+        named.append(isolated(source.place));
+        line.append(named, " ");
+      }
+      line.append(isolated(source.text), " ");
       addTo(line, "span", "soft", source.score);
       cited.append(line);
     });
   }
 
-  function isolated(tag, text) {
-    const element = document.createElement(tag);
-    addTo(element, "bdi", "", text);
+  // a text from outside, whose direction is its own
+  function isolated(text) {
+    const element = document.createElement("bdi");
+    element.textContent = text;
     return element;
   }
 
@@ -396,7 +401,7 @@ const mase = (() => {
   }
 
   function tell(word, readout) {
-    if (word.title) readout.textContent = word.textContent + "  " + word.title.replace("±", " ± ");
+    if (word.title) readout.replaceChildren(isolated(word.textContent), "  " + word.title.replace("±", " ± "));
   }
 
   function walk(event, content) {

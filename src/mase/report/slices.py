@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from mase.render.pieces import isolated
 from mase.report.entries import Entry
 from mase.report.shading import Shading
 
@@ -100,7 +101,7 @@ class ListWriter:
         index = {
             "starts": self._starts,
             "rows": self._rows.tolist(),
-            "classes": list(self._classes),
+            "classes": [isolated(name) for name in self._classes],
             "kept": self._kept,
             "class": _base64(self._class),
             "probability": _base64(self._probability),

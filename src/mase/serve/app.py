@@ -217,7 +217,8 @@ class _Server:
 
     async def download(self, request: Request) -> Response:
         found = self._explanations[request.path_params["id"]]
-        content = await asyncio.to_thread(lambda: page([found.attribution()]))
+        response = request.query_params.get("response")
+        content = await asyncio.to_thread(lambda: page([found.attribution(response)]))
         return HTMLResponse(content, headers={"Content-Disposition": 'attachment; filename="explanation.html"'})
 
     async def line(self, request: Request) -> Response:

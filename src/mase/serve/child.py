@@ -73,7 +73,7 @@ def main() -> None:
         if isinstance(model, Unable):
             answer(model)
             return
-        answer(Ready(tuple(model.labels), tuple(model.references), isinstance(model, Generated)))
+        answer(Ready(model.name, tuple(model.labels), tuple(model.references), isinstance(model, Generated)))
         worker = Worker(model, answer, cancelled)
         while True:
             request = inbox.get()
@@ -110,7 +110,7 @@ def _opened(message: Any) -> Model | Unable:
         else:
             options = {"download": message.download, "device": message.device}
             model = load(message.model, **options, trust_remote_code=message.trust_remote_code)
-        model.labels  # noqa: B018 (a function of texts is asked for them)
+        model.name, model.labels  # noqa: B018 (a function of texts is asked for them)
     except MaseError as error:
         return Unable(type(error).__name__, valid_text(str(error)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of the user may raise anything)

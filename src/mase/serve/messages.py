@@ -136,8 +136,9 @@ class Cancel(_Message, frozen=True, tag=True):
 
 
 class Ready(_Message, frozen=True, tag=True):
-    """The model is open; one that answers is a language model."""
+    """The model is open; one that answers is a language model. Results name it as it calls itself."""
 
+    name: str
     labels: tuple[str, ...]
     references: tuple[str, ...]
     answers: bool

@@ -40,6 +40,8 @@ class ServedModel:
         How it is opened.
     state, message
         Whether the model can be asked, and why not.
+    called
+        What results name it, which of a function is the name of the function; "" until it is ready for the first time.
     labels, references
         Names of its classes and of the references that it supports; empty until it is ready for the first time.
     answers
@@ -50,6 +52,7 @@ class ServedModel:
         self.name, self.opened_by, self._limits = open_message.model, open_message, limits
         self.state: State = "loading"
         self.message = ""
+        self.called = ""
         self.labels: tuple[str, ...] = ()
         self.references: tuple[str, ...] = ()
         self.answers = False
@@ -66,6 +69,7 @@ class ServedModel:
         """Return what a page shows of the model."""
         return {
             "name": self.name,
+            "called": self.called,
             "state": self.state,
             "message": self.message,
             "labels": list(self.labels),
@@ -143,7 +147,8 @@ class ServedModel:
                 raise ModelError(first.message)
             if not isinstance(first, Ready):
                 raise WorkerError(f"the process that opened the model {await process.end()}")
-            self.labels, self.references, self.answers = first.labels, first.references, first.answers
+            self.called, self.labels = first.name, first.labels
+            self.references, self.answers = first.references, first.answers
             self.state = "ready"
             reading = asyncio.create_task(self._read(process))
             while not self._ended:

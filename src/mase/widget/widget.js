@@ -51,7 +51,7 @@ class Test {
     });
     this.trial = new Trial(
       body,
-      (unit) => this.words.describe(unit),
+      this.words,
       (units) => set(model, "out", units),
       (units, signal) => answer(model, units, signal),
     );

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from mase.render.numbers import amount, duration, percent, percent_of_all
+from mase.render.numbers import amount, duration, percent, percent_of_all, share
 from mase.render.templates import resource
 
 NODE = shutil.which("node")
@@ -29,11 +29,26 @@ def test_no_digit_of_an_amount_is_made_up():
     assert {value: amount(value) for value in AMOUNTS} == AMOUNTS
 
 
+def written_by_script(function, values):
+    """Return what a function of the script makes of each of some numbers."""
+    script = resource("mase.render", "static/numbers.js")
+    script += f"console.log(JSON.stringify({json.dumps(values)}.map({function})));"
+    command = [NODE, "--input-type=module", "-"]
+    found = subprocess.run(command, input=script, capture_output=True, text=True, encoding="utf-8", check=True)
+    return json.loads(found.stdout)
+
+
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_scripts_write_amounts_as_python_does():
     values = [*AMOUNTS, *(sign * 1.2345678 * 10.0**power for power in range(-12, 25) for sign in (1, -1))]
-    script = resource("mase.render", "static/numbers.js")
-    script += f"console.log(JSON.stringify({json.dumps(values)}.map(amount)));"
-    command = [NODE, "--input-type=module", "-"]
-    found = subprocess.run(command, input=script, capture_output=True, text=True, encoding="utf-8", check=True)
-    assert json.loads(found.stdout) == [amount(value) for value in values]
+    assert written_by_script("amount", values) == [amount(value) for value in values]
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_scripts_round_shares_as_python_does():
+    """Trees that vote give shares that are in the middle between two of those that are written, such as 13/16."""
+    shares = [*(n / 64 for n in range(65)), *(n / 2000 for n in range(2001))]
+    found = [text.replace("\u00a0", " ") for text in written_by_script("percent", shares)]
+    assert found == [percent(value) for value in shares]
+    signed = shares + [-value for value in shares if value]
+    assert written_by_script("share", signed) == [share(value) for value in signed]

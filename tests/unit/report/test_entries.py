@@ -83,6 +83,14 @@ def test_the_response_of_the_predicted_class_is_shown(tmp_path):
     assert (entry.response, marked(entry)) == ("pos", {"good": 0.5})
 
 
+def test_a_text_is_known_as_it_was_explained_if_the_names_of_its_classes_are_whole(tmp_path):
+    """With another name the workbench would be asked for a class that no model has."""
+    names = [("pos", None), ("x" * 100, "neg"), ("x" * 101, None), ("pos", "y" * 101), ("a\x1bb", None)]
+    made = [attribution("good", [0.5], label=label, against=against) for label, against in names]
+    found = entries(run_of(tmp_path, [(one, ()) for one in made]), Flags())
+    assert [entry.given for entry in found] == ["good", "good", None, None, None]
+
+
 def test_exact_scores_have_a_sign(tmp_path):
     sampled, exact = attribution(), attribution(exact=True, se=0.0)
     none = attribution(se=None)

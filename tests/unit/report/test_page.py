@@ -237,6 +237,12 @@ def test_the_example_leads_to_its_text(tmp_path):
     assert f"#texts?row={example(2).row}" in made(tmp_path)
 
 
+def test_a_class_read_from_right_to_left_is_kept_apart_from_what_follows(tmp_path):
+    labels = {"label": "إيجابي", "against": "سلبي"}
+    read = Page(made(tmp_path, [(attribution(**labels), ("pos", "web"))]))
+    assert "of \u2068إيجابي\u2069 rather than \u2068سلبي\u2069" in read.text
+
+
 def test_headings_stand_over_their_columns(tmp_path):
     source = made(tmp_path)
     table = re.search(r'aria-label="Confusions">(.*?)</table>', source, re.DOTALL)[1]

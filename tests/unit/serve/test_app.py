@@ -66,6 +66,7 @@ def test_the_page_offers_what_the_registries_have(client):
     assert found["models"] == [
         {
             "name": JUDGE,
+            "called": judge.name,
             "label": "classifiers.py:judge",
             "state": "ready",
             "message": "",
@@ -114,6 +115,15 @@ def test_the_copies_make_the_same_explanation(client, tmp_path):
     page = client.get(f"/api/explanations/{name}/page")
     assert page.headers["content-disposition"].startswith("attachment")
     assert page.text == found.to_html()
+
+
+def test_a_page_is_of_the_response_that_is_asked_for(client):
+    name = explain(client, target="all")
+    found = from_dict(last(client, name)[1]["attribution"])
+    for response in found.responses:
+        page = client.get(f"/api/explanations/{name}/page", params={"response": response.name})
+        assert page.text == found.of(response.name).to_html()
+    assert client.get(f"/api/explanations/{name}/page", params={"response": "nobody"}).status_code == 404
 
 
 def test_the_copies_of_a_record_make_the_same_explanation(client):

@@ -3,7 +3,13 @@
 /** Return a probability in percent, never rounded to 0 or 100. */
 export function percent(probability) {
   if (probability > 0.999) return "> 99.9\u00a0%";
-  return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : (100 * probability).toFixed(1) + "\u00a0%";
+  return probability > 0 && probability < 0.001 ? "< 0.1\u00a0%" : fixed(100 * probability, 1) + "\u00a0%";
+}
+
+/** Return a number that is not negative with so many decimals. Of two that are as near it is the even one, as in Python. */
+function fixed(size, decimals) {
+  const rounded = size.toFixed(decimals), isTie = (size * 2 ** (decimals + 1)) % 2 === 1;
+  return isTie && rounded.at(-1) % 2 ? (size - 0.5 / 10 ** decimals).toFixed(decimals) : rounded;
 }
 
 /** Return a value with four digits, or all those before the point. Zeros at the end say that it was rounded. */
@@ -16,7 +22,7 @@ export function amount(value) {
 
 /** Return a share with two decimals, never rounded up to 1. */
 export function share(value) {
-  return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
+  return value >= 0.995 && value < 1 ? "> 0.99" : (value < 0 ? "−" : "") + fixed(Math.abs(value), 2);
 }
 
 /** Return a number with its sign and two decimals, with more if it is small, and with fewer if it is large. */

@@ -17,6 +17,12 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Return a text between marks that keep it apart from what is around it, if it is read from right to left. */
+export function isolated(text) {
+  const leftward = /[\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u;
+  return leftward.test(text) ? `\u2068${text}\u2069` : text;
+}
+
 /** Return a row of a table: a name, a bar, and a probability, or another text beside an empty bar. */
 export function row(name, probability, chosen = false, text = percent(probability)) {
   const svg = document.createElementNS(SVG, "svg"), bar = document.createElementNS(SVG, "rect");

@@ -12,14 +12,14 @@ export class Trial {
 
   /**
    * @param {HTMLElement} root the panel
-   * @param {(unit: number) => string} describe the score of a unit
+   * @param {Words} words the words of the article, which names and describes the units
    * @param {(units: number[]) => void} take is called with the units that shall be out
    * @param {(units: number[], signal: AbortSignal) => Promise<object>} ask answers what the model predicts without them
    */
-  constructor(root, describe, take, ask) {
+  constructor(root, words, take, ask) {
     this.root = part(root, "trial");
     this.flipLine = part(root, "flip");
-    [this.describe, this.take, this.ask, this.chosen] = [describe, take, ask, null];
+    [this.words, this.take, this.ask, this.chosen] = [words, take, ask, null];
     this.units = [];
     part(root, "actions").addEventListener("click", (event) => {
       if (event.target.dataset.part === "toggle") this.flip(this.chosen);
@@ -61,8 +61,8 @@ export class Trial {
     const told = unit ?? this.chosen, readout = part(this.root, "readout");
     if (told === null) return void (readout.textContent = this.units.length ? "" : this.#hint);
     const there = this.other?.get(told);
-    const word = element("bdi", { class: "name" }, this.attribution.units[told].text);
-    readout.replaceChildren(word, " " + this.describe(told), there ? ` (the other: ${there})` : "");
+    const word = element("bdi", { class: "name" }, this.words.name(told));
+    readout.replaceChildren(word, " " + this.words.describe(told), there ? ` (the other: ${there})` : "");
   }
 
   get #hint() {
@@ -88,7 +88,7 @@ export class Trial {
   }
 
   #outcome(found) {
-    const words = listed(this.units.map((unit) => this.attribution.units[unit].text));
+    const words = listed(this.units.map((unit) => this.words.name(unit)));
     const rows = this.attribution.answer ? [] : this.#rows(found), bars = part(this.root, "bars");
     bars.hidden = !rows.length;
     bars.replaceChildren(...rows);
@@ -156,7 +156,7 @@ export class Trial {
     line.textContent = "No small part of the text was found without which the prediction changes.";
     if (!evidence.flip_set) return;
     const { units, label, probability, smallest } = evidence.flip_set;
-    const words = units.flatMap((unit, place) => [place ? " + " : "", ...quoted(this.attribution.units[unit].text)]);
+    const words = units.flatMap((unit, place) => [place ? " + " : "", ...quoted(this.words.name(unit))]);
     const chip = element("button", { type: "button", class: "chip" }, ...words);
     chip.addEventListener("click", () => this.take([...units]));
     const size = smallest ? "the smallest set" : "a small set";

@@ -51,6 +51,11 @@ export class Words {
     return this.root.querySelector(`.text [data-unit="${unit}"]`);
   }
 
+  /** Return a unit on one line as the server wrote it, in which what nobody sees is visible. */
+  name(unit) {
+    return (this.element(unit)?.textContent ?? "").replaceAll("\n", "␊").replaceAll("\t", "␉");
+  }
+
   /** Return the score of a unit as the server wrote it. */
   describe(unit) {
     return (this.element(unit)?.title ?? "").replace("±", " ± ");

@@ -16,14 +16,19 @@ export class Copies {
   open(id, known) {
     [this.id, this.known] = [id, known];
     this.root.hidden = false;
+  }
+
+  /** The page shows this response, as the reader sees it; JSON has all of them. */
+  show(response) {
+    this.response = response;
     this.said.textContent = "";
-    part(this.root, "download").href = server.page(id);
+    part(this.root, "download").href = server.page(this.id, response);
   }
 
   async #copy(kind) {
     if (!kind) return;
     try {
-      const content = this.known[kind] ?? (await server.text(this.id, kind));
+      const content = this.known[kind] ?? (await server.text(this.id, kind, this.response));
       if (!navigator.clipboard) throw new Error("browsers allow it only on a loopback address");
       await navigator.clipboard.writeText(content);
       this.said.textContent = `Copied as ${NAMES[kind]}.`;

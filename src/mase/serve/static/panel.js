@@ -58,7 +58,7 @@ export class Panel {
     followCitations(part(root, "result"));
     this.trial = new Trial(
       root,
-      (unit) => this.words.describe(unit),
+      this.words,
       (units) => on.change({ out: units.join(",") }),
       (units, signal) => server.without(this.explanation.id, units, this.attribution.responses[0].name, signal),
     );
@@ -164,16 +164,22 @@ export class Panel {
   }
 
   #done({ html, attribution, ...copies }) {
+    this.copies.open(this.explanation.id, copies);
+    this.#open(html, attribution);
+    this.#responses();
+    this.root.classList.remove("waiting");
+    this.#choose();
+    this.on.settled();
+  }
+
+  /** Show an attribution, whose first response is the one to show. */
+  #open(html, attribution) {
     this.#article(html);
     this.attribution = attribution;
     this.trial.open(attribution);
     this.answer.open(attribution);
-    this.#responses();
-    this.root.classList.remove("waiting");
-    this.copies.open(this.explanation.id, copies);
+    this.copies.show(attribution.responses[0].name);
     this.#say(facts(attribution));
-    this.#choose();
-    this.on.settled();
   }
 
   /** Offer the responses, if there are several. */
@@ -194,11 +200,8 @@ export class Panel {
     try {
       const html = await server.article(this.explanation.id, name, signal);
       if (signal.aborted) return;
-      this.attribution = { ...this.attribution, responses: [chosen, ...responses.filter((one) => one !== chosen)] };
-      this.#article(html);
-      this.trial.open(this.attribution);
-      this.answer.open(this.attribution);
-      this.#say(facts(this.attribution));
+      const others = responses.filter((one) => one !== chosen);
+      this.#open(html, { ...this.attribution, responses: [chosen, ...others] });
       this.#test();
       this.on.settled();
     } catch ({ name: type, message }) {

@@ -27,7 +27,7 @@ export class Replacement {
     const letters = Array.from(attribution.document.find((one) => one.name === field).text); // places count characters
     this.unit = unit;
     this.edited = (word) => ({ [name]: [...letters.slice(0, start), word, ...letters.slice(end)].join("") });
-    part(this.root, "replaced").textContent = `Instead of “${text}”`;
+    part(this.root, "replaced").textContent = `Instead of “${this.words.name(unit)}”`;
     this.form.hidden = false;
     const by = part(this.root, "by");
     by.value = text.replace(/\s*[\r\n]\s*/g, " "); // a field of one line would leave out line ends, and join words

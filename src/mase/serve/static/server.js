@@ -50,10 +50,12 @@ export const regenerate = async (id, units, signal) =>
 export const article = async (id, response, signal) =>
   (await ask(at(id) + "/article?" + new URLSearchParams({ response }), { signal })).text();
 
-export const page = (id) => at(id) + "/page";
+/** Return the address of the page of one of several responses. */
+export const page = (id, response) => at(id) + "/page?" + new URLSearchParams({ response });
 
 /** Return the explanation as a page of HTML, or as a line of JSON. */
-export const text = async (id, kind) => (await ask(kind === "html" ? page(id) : at(id) + "/json")).text();
+export const text = async (id, kind, response) =>
+  (await ask(kind === "html" ? page(id, response) : at(id) + "/json")).text();
 
 /** Call a handler for each event of an explanation, and return a function that ends it. */
 export function follow(id, handlers) {

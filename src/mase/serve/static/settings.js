@@ -1,6 +1,6 @@
 // The controls of a panel.
 
-import { part } from "./parts.js";
+import { isolated, part } from "./parts.js";
 import { promptOf } from "./prompt.js";
 import { backgroundOf, contentOf, fixedOf } from "./state.js";
 
@@ -67,7 +67,7 @@ export class Settings {
 
   #classes(labels, prediction) {
     const ranked = prediction.ranked(labels);
-    const names = ranked.map((label) => [label, prediction.said(label)].filter(Boolean).join(" · "));
+    const names = ranked.map((label) => [isolated(label), prediction.said(label)].filter(Boolean).join(" · "));
     const all = labels.length > 1 && !labels.includes("all") ? ["all"] : [];
     offer(this.form.elements.target, [...all, ...ranked], [...all.map(() => "all classes"), ...names]);
     offer(this.form.elements.against, labels.length > 1 ? labels : []);

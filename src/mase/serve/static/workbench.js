@@ -56,10 +56,18 @@ function open() {
 }
 
 function show(options) {
+  for (const settings of [state.a, state.b]) if (settings?.model) settings.model = opened(settings.model);
   if (state.b && !panels.b) openSecond();
   if (!state.b && panels.b) closeSecond();
   panels.a.show(state.a, options);
   panels.b?.show(settingsOf(state, "b"), options);
+}
+
+/** Return the name by which a model is open here; links of corpora have the name by which results call it. */
+function opened(name) {
+  const isOpen = choices.models.some((model) => model.name === name);
+  const called = isOpen ? [] : choices.models.filter((model) => model.called === name);
+  return called.length === 1 ? called[0].name : name;
 }
 
 // ------------------------------------------------------------------ the second panel
