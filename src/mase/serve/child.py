@@ -73,7 +73,7 @@ def main() -> None:
         if isinstance(model, Unable):
             answer(model)
             return
-        answer(Ready(model.name, tuple(model.labels), tuple(model.references), isinstance(model, Generated)))
+        answer(Ready(str(model.name), tuple(model.labels), tuple(model.references), isinstance(model, Generated)))
         worker = Worker(model, answer, cancelled)
         while True:
             request = inbox.get()
