@@ -62,5 +62,5 @@ def test_data_without_a_text_of_a_task_are_told(row, tmp_path):
     name, target = ("imdb", "tfidf-imdb-rating") if row["label"] == "neg" else ("reuters46", "tfidf-reuters-groups")
     rows = [row | {"split": split, "id": 0, "text": "a text"} for split in ("train", "test")]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
-    with pytest.raises(DataError, match="rating|groups"):
+    with pytest.raises(DataError, match=r"rating|groups"):
         TARGETS[target].split("test", str(tmp_path))
