@@ -162,8 +162,10 @@ confirmation: confirmation-models
 
 # The same for `mase-rationale`, on the four small models and the LSTMs. Records of the others are not made again.
 rationale: confirmation-models
-	mkdir -p experiments/seventh-rationale
-	cp -rn experiments/seventh-confirmation/records experiments/seventh-rationale/
+	mkdir -p experiments/seventh-rationale/records
+	cd experiments/seventh-confirmation/records && for name in *; do \
+		test -e ../../seventh-rationale/records/"$$name" || cp -r "$$name" ../../seventh-rationale/records/ || exit 1; \
+	done
 	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/seventh-rationale --targets \
 		cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups \
 		--methods mase-rationale,mase,$(RIVALS)

@@ -9,7 +9,6 @@ it stopped. The table goes to `experiments/all_classes/all_classes.md`; `--repor
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -25,6 +24,8 @@ from mase.metrics.masking import Masker, masker, with_cache
 from mase.models import load
 from mase.models.runtime import configure
 from mase.statistics import Mean
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose
 
 # Target, data set, texts, and the ranks by probability of the classes that lead in its place.
@@ -75,15 +76,11 @@ def delta_accuracy(masked: Masker, found: Attribution, target: int) -> float:
 def measure(part: tuple[str, str, int, tuple[int, ...]], data_dir: str, records: Path) -> None:
     """Write the comparisons of a part that its file lacks."""
     name, dataset, n_texts, ranks = part
-    path = records / f"{name}.jsonl"
-    done = len(path.read_text(encoding="utf-8").splitlines()) // len(ranks) if path.exists() else 0
-    model = load(name)
+    model, split = load(name), load_split(dataset, "validation", data_dir)
     explainers = [mase.Explainer(model, n_samples=1000, seed=seed) for seed in (0, 1)]
-    with path.open("a", encoding="utf-8") as file:
-        for chosen in islice(choose(model, load_split(dataset, "validation", data_dir), 0), done, n_texts):
-            lines = [json.dumps(one) + "\n" for one in compared(*explainers, chosen.text, ranks)]
-            file.write("".join(lines))
-            file.flush()
+    with continued(records / f"{name}.jsonl", made_with(model, split)) as file:
+        for chosen in islice(choose(model, split, 0), len(file.known) // len(ranks), n_texts):
+            file.append(compared(*explainers, chosen.text, ranks))
 
 
 def report(records: Path, folder: Path) -> None:
@@ -92,8 +89,7 @@ def report(records: Path, folder: Path) -> None:
     lines += ["| target, class that leads | texts | errors | same top 5 | with another seed | Delta Accuracy | lost |"]
     lines += ["|---|--:|--:|--:|--:|--:|--:|"]
     for name, _, _, ranks in PARTS:
-        path = records / f"{name}.jsonl"
-        found = [json.loads(line) for line in path.open(encoding="utf-8")] if path.exists() else []
+        found = read_lines(records / f"{name}.jsonl")
         for rank in ranks:
             lines.append(row(f"`{name}`, {RANKS[rank]}", [one for one in found if one["rank"] == rank]))
     folder.mkdir(parents=True, exist_ok=True)

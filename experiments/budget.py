@@ -15,11 +15,11 @@ rule, the texts of the records are explained by it, which the page then compares
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from mase.metrics.masking import masker, with_cache
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import PAPER
 
@@ -73,12 +75,12 @@ class Trial:
     seconds: dict[int, float]
 
     @classmethod
-    def of(cls, line: str) -> "Trial":
-        """Return the trial of a line of JSON."""
-        plain = json.loads(line)
-        for name in ("flipped", "n_queries", "seconds"):
-            plain[name] = {int(n): value for n, value in plain[name].items()}
-        return cls(**plain)
+    def of(cls, record: Mapping[str, Any]) -> "Trial":
+        """Return the trial of a record."""
+        by_n = {
+            name: {int(n): value for n, value in record[name].items()} for name in ("flipped", "n_queries", "seconds")
+        }
+        return cls(row=record["row"], n_units=record["n_units"], **by_n)
 
     def at(self, n_samples: int) -> float:
         """Return Delta Accuracy with so many samples, between two of the grid by linear interpolation in log n."""
@@ -103,18 +105,15 @@ def trial(model: Model, chosen: Chosen, grid: Sequence[NSamples]) -> Trial:
 
 def explain(target: str, data_dir: str, records: Path, n_texts: int, *, check: bool) -> None:
     """Write the trials of a target that its file lacks; a check is of texts that were explained before."""
-    path = path_of(records, target, check=check)
-    done = {one.row for one in trials(path)}
     known = {one.row for one in trials(path_of(records, target))}
     grid: Sequence[NSamples] = [AUTO] if check else LSTM_GRID if target.startswith("lstm") else BERT_GRID
     model = load(target)
     split = load_split(PAPER[target].dataset, "validation", data_dir)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with continued(path_of(records, target, check=check), made_with(model, split)) as file:
+        done = {one["row"] for one in file.known}
         for chosen in islice(choose(model, split, 0), n_texts):
             if chosen.row not in done and (chosen.row in known or not check):
-                file.write(json.dumps(asdict(trial(model, chosen, grid))) + "\n")
-                file.flush()
+                file.append([asdict(trial(model, chosen, grid))])
 
 
 def path_of(records: Path, target: str, *, check: bool = False) -> Path:
@@ -123,10 +122,8 @@ def path_of(records: Path, target: str, *, check: bool = False) -> Path:
 
 
 def trials(path: Path) -> list[Trial]:
-    """Return the trials of a file; a last line that was cut off is left out."""
-    if not path.exists():
-        return []
-    return [Trial.of(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    """Return the trials of a file."""
+    return list(map(Trial.of, read_lines(path)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ Without a target, the page `experiments/complement/complement.md` is written:
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -29,6 +28,8 @@ from mase.metrics.evaluator import Evaluator
 from mase.metrics.intervals import paired_mean
 from mase.models.runtime import configure
 from mase_paper.experiments.configurations import parse
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -59,10 +60,8 @@ def explain(target: str, args: argparse.Namespace) -> None:
     texts = list(islice(choose(model, split, 0), args.n_texts))
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
-    path = args.records / f"{target}.jsonl"
-    done = {(one["method"], one["row"]) for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
+        done = {(one["method"], one["row"]) for one in file.known}
         for name in args.methods:
             evaluator = Evaluator(
                 model, methods=[method_of(name)], metrics=metrics, precision=args.precision, units="wordpunct"
@@ -73,8 +72,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
                     assert found is not None
                     values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))
                     line = {"method": name, "row": chosen.row, "n_queries": found.n_queries}
-                    file.write(json.dumps(line | summary(values)) + "\n")
-                    file.flush()
+                    file.append([line | summary(values)])
 
 
 def summary(values: Sequence[tuple[str, float]]) -> dict[str, float]:
@@ -83,13 +81,6 @@ def summary(values: Sequence[tuple[str, float]]) -> dict[str, float]:
     found = {name: of_one[0] for name, of_one in by_metric.items()}
     found["Delta Accuracy"] = float(np.mean(by_metric["Delta Accuracy"]))
     return {name: round(value, 6) for name, value in found.items()}
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a file; a last line that was cut off is left out."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def table(target: str, some: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -133,7 +124,7 @@ committed. [The decision](../../docs/decisions/2026-11-23-kept-words.md) says wh
 
 def report(folder: Path) -> None:
     """Write the page."""
-    by_target = {target: some for target in TARGETS if (some := records(folder / f"{target}.jsonl"))}
+    by_target = {target: some for target in TARGETS if (some := read_lines(folder / f"{target}.jsonl"))}
     lines = [INTRODUCTION, *(line for target, some in by_target.items() for line in table(target, some))]
     (HERE / "complement.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

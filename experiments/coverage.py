@@ -32,12 +32,16 @@ from scipy.special import stdtrit
 
 import mase
 from mase.arrays import Floats, Ints
+from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.method import Method
 from mase.methods import resolve
 from mase.models import load
+from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase_paper.experiments.configurations import parse
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -58,23 +62,19 @@ def method_of(name: str) -> Method:
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
-    model = load(target)
-    path = args.records / f"{target}.jsonl"
-    done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        for chosen in texts_of(target, model, args.data_dir, args.skip, args.n_texts):
+    model, split = load(target), load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
+        done = {(one["method"], one["row"], one["seed"]) for one in file.known}
+        for chosen in texts_of(model, split, args.skip, args.n_texts):
             for name in args.methods:
                 for seed in range(args.n_seeds):
                     if (name, chosen.row, seed) not in done:
                         explainer = mase.Explainer(model, method=method_of(name), seed=seed, precision=args.precision)
-                        file.write(json.dumps({"method": name} | explanation(explainer, chosen)) + "\n")
-                        file.flush()
+                        file.append([{"method": name} | explanation(explainer, chosen)])
 
 
-def texts_of(target: str, model: Any, data_dir: str, skip: int, n_texts: int) -> list[Chosen]:
-    """Return validation texts of a target that have enough words, in the order of all experiments."""
-    split = load_split(TARGETS[target].dataset, "validation", data_dir)
+def texts_of(model: Model, split: Split, skip: int, n_texts: int) -> list[Chosen]:
+    """Return texts of a split that have enough words, in the order of all experiments."""
     long_enough = (one for one in choose(model, split, 0) if len(one.text.split()) >= FEWEST_WORDS)
     return list(islice(long_enough, skip, skip + n_texts))
 
@@ -89,13 +89,6 @@ def recorded(found: mase.Attribution, chosen: Chosen, seed: int) -> dict[str, An
     numbers = {"scores": found.scores, "errors": found.standard_errors, **found.responses[0].effects}
     rounded = {name: np.round(values, DIGITS).tolist() for name, values in numbers.items()}
     return {"row": chosen.row, "seed": seed, "n_queries": found.fit.n_queries, **rounded}
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a file; a last line that was cut off is left out."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def covered(scores: Floats, errors: Floats) -> dict[str, float]:
@@ -129,7 +122,7 @@ def covered(scores: Floats, errors: Floats) -> dict[str, float]:
 
 
 def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what the intervals of each method and text cover."""
+    """Yield what the intervals of each method and text cover; with a single seed there is no long run to cover."""
     groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for one in some:
         groups.setdefault((one["method"], one["row"]), []).append(one)
@@ -138,7 +131,7 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             key: float(np.mean([one[key] for one in group])) for key in ("n_queries", "reliable") if key in group[0]
         }
         for effect, names in EFFECTS.items():
-            if all(names[0] in one for one in group):
+            if len(group) > 1 and all(names[0] in one for one in group):
                 scores, errors = (np.array([one[name] for one in group]) for name in names)
                 found = {name: round(value, 4) for name, value in covered(scores, errors).items()}
                 yield {"method": method + effect, "row": row, "seeds": len(group), **means, **found}
@@ -196,9 +189,9 @@ def figures(path: Path, of_records: Path, targets: Iterable[str] = TARGETS) -> d
 
     What the file says of targets without records stays.
     """
-    found, earlier = {}, records(path)
+    found, earlier = {}, read_lines(path)
     for target in targets:
-        now = list(by_text(records(of_records / f"{target}.jsonl")))
+        now = list(by_text(read_lines(of_records / f"{target}.jsonl", same=("model", "data", "precision"))))
         kept = [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
         found[target] = now or kept
     path.parent.mkdir(exist_ok=True)
@@ -212,7 +205,7 @@ def report(args: argparse.Namespace) -> None:
     lines = [INTRODUCTION]
     for target, texts in figures(HERE / "texts.jsonl", args.records).items():
         lines += table(target, texts) if texts else []
-    rows = {target: records(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
+    rows = {target: read_lines(HERE / "records" / f"{target}.jsonl") for target in TARGETS}
     lines += [FAITHFULNESS, *(line for target, some in rows.items() if some for line in compared(target, some))]
     (HERE / "coverage.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

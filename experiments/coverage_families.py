@@ -14,14 +14,14 @@ Without new explanations, the page is written, and what it says of each text goe
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import FEWEST_WORDS, TOP, Z, figures, half_width, recorded, records
+from coverage import FEWEST_WORDS, TOP, Z, figures, half_width, recorded
 from sklearn.base import ClassifierMixin
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -36,6 +36,8 @@ from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.models.adapters.adapt import adapt
 from mase.models.runtime import configure
+from mase_paper.experiments.lines import continued
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import FRESH
 
@@ -81,21 +83,23 @@ def texts_of(model: Any, split: Split, n: int) -> list[Chosen]:
 
 def explain(args: argparse.Namespace) -> None:
     """Write the records that are missing: all texts of all models with one seed, and then with the next."""
-    args.records.mkdir(parents=True, exist_ok=True)
-    asked = [
-        (args.records / f"{name}.jsonl", model, texts_of(model, split, args.n_texts))
-        for name, model, split in subjects(args.data_dir, args.models)
-    ]
-    done = {path: {(one["row"], one["seed"]) for one in records(path)} for path, *_ in asked}
-    for seed in range(args.n_seeds):
-        for path, model, texts in asked:
-            with path.open("a", encoding="utf-8") as file:
+    with ExitStack() as files:
+        asked = [
+            (
+                files.enter_context(continued(args.records / f"{name}.jsonl", made_with(model, split))),
+                model,
+                texts_of(model, split, args.n_texts),
+            )
+            for name, model, split in subjects(args.data_dir, args.models)
+        ]
+        done = {file.path: {(one["row"], one["seed"]) for one in file.known} for file, *_ in asked}
+        for seed in range(args.n_seeds):
+            for file, model, texts in asked:
                 for chosen in texts:
-                    if (chosen.row, seed) not in done[path]:
+                    if (chosen.row, seed) not in done[file.path]:
                         found = mase.Explainer(model, n_samples="auto", seed=seed)(chosen.text)
                         told = {"method": "mase", "reliable": found.verdict.reliable}
-                        file.write(json.dumps(told | recorded(found, chosen, seed)) + "\n")
-                        file.flush()
+                        file.append([told | recorded(found, chosen, seed)])
 
 
 def line(title: str, own: Sequence[Mapping[str, Any]]) -> str:

@@ -12,7 +12,6 @@ Without a target, the page `experiments/effects/effects.md` is written:
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from complement import KS, SHOWN, records, summary, table
+from complement import KS, SHOWN, summary, table
 
 from mase.arrays import Floats
 from mase.designs.focused import Focused
@@ -30,6 +29,8 @@ from mase.metrics.evaluator import Evaluator
 from mase.models.runtime import configure
 from mase.regression.laws import Aim, Mixture
 from mase_paper.experiments.cached_model import CachedModel
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -80,10 +81,9 @@ def explain(target: str, args: argparse.Namespace, candidates: Sequence[Method])
     split = TARGETS[target].split("validation", args.data_dir)
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
-    cached, path = CachedModel(model), args.records / f"{target}.jsonl"
-    done = {(one["method"], one["row"]) for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    cached = CachedModel(model)
+    with continued(args.records / f"{target}.jsonl", made_with(model, split)) as file:
+        done = {(one["method"], one["row"]) for one in file.known}
         for chosen in islice(choose(model, split, 0), args.n_texts):
             methods = [one for one in candidates if (one.name, chosen.row) not in done]
             if not methods:
@@ -94,9 +94,8 @@ def explain(target: str, args: argparse.Namespace, candidates: Sequence[Method])
                 assert found is not None
                 values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))
                 line = {"method": name, "row": chosen.row, "n_queries": found.n_queries} | summary(values)
-                lines.append(json.dumps(line) + "\n")
-            file.write("".join(lines))
-            file.flush()
+                lines.append(line)
+            file.append(lines)
             cached.clear()
 
 
@@ -115,7 +114,7 @@ how to repeat it. [The decision](../../docs/decisions/2026-11-24-two-effects.md)
 def report(folder: Path, introduction: str, page: Path) -> None:
     """Write a page."""
     by_target: dict[str, Sequence[Mapping[str, Any]]] = {
-        target: some for target in TARGETS if (some := records(folder / f"{target}.jsonl"))
+        target: some for target in TARGETS if (some := read_lines(folder / f"{target}.jsonl"))
     }
     tables: Iterator[str] = (line for target, some in by_target.items() for line in table(target, some))
     page.write_text("\n".join([introduction, *tables]).rstrip("\n") + "\n", encoding="utf-8")

@@ -15,7 +15,6 @@ Without a target, the page `experiments/first_words/first_words.md` is written:
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from complement import KS, records
+from complement import KS
 from effects import Candidate, arguments, method_of
 from ordered import Ordered
 from scipy.special import expit
@@ -40,6 +39,8 @@ from mase.models.runtime import configure
 from mase.regression.laws import Laws, Mixture
 from mase.regression.problem import Distribution, Sample
 from mase_paper.experiments.cached_model import CachedModel
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -109,12 +110,11 @@ def explain(target: str, args: argparse.Namespace) -> None:
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in ("comprehensiveness", "sufficiency")}
     candidates, rivals = methods()
-    cached, path = CachedModel(model), args.records / f"{target}.jsonl"
-    done = {one["row"] for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
+    cached = CachedModel(model)
     evaluator = Evaluator(cached, methods=[*candidates, *rivals], metrics=metrics, units="wordpunct")
     columns = [metric for metric, _ in evaluator.columns]
-    with path.open("a", encoding="utf-8") as file:
+    with continued(args.records / f"{target}.jsonl", made_with(model, split)) as file:
+        done = {one["row"] for one in file.known}
         for chosen in islice(choose(model, split, 0), args.n_texts):
             if chosen.row in done:
                 continue
@@ -127,8 +127,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
                 line |= {metric: value for metric, value in reversed(values) if metric != "Delta Accuracy"}
                 method = next((one for one in candidates if one.name == name), None)
                 lines.append(line | ({} if method is None else again(cached, method, chosen.text, found.scores)))
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
-            file.flush()
+            file.append(lines)
             cached.clear()
 
 
@@ -206,7 +205,7 @@ def main() -> None:
     if args.target is not None:
         explain(args.target, args)
         return
-    found = {target: records(args.records / f"{target}.jsonl") for target in TARGETS}
+    found = {target: read_lines(args.records / f"{target}.jsonl") for target in TARGETS}
     lines = [INTRODUCTION, *(line for target, some in found.items() if some for line in tables(target, some))]
     (HERE / "first_words.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

@@ -14,7 +14,6 @@ The same for the bundled transformer and for two with fewer of its layers; the p
 """
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from complement import method_of, records
+from complement import method_of
 from growth_family import Family, Grown
 from growth_models import EPOCHS, LSTMS, MIDDLE
 from growth_picture import Story, drawn
@@ -39,6 +38,7 @@ from mase.metrics.masking import masker, with_cache
 from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase.units import splitter
+from mase_paper.experiments.lines import continued, read_lines
 from mase_paper.experiments.plots import save
 from mase_paper.experiments.selection import Chosen, choose
 
@@ -49,20 +49,13 @@ FAMILIES: Mapping[str, Family] = {"lstms": LSTMS, "transformers": TRANSFORMERS}
 
 @dataclass
 class Records:
-    """The records of a file by what was explained; new ones are added to its end."""
+    """The records of a file by what was explained."""
 
     path: Path
     by_key: dict[Key, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.by_key |= {Key(*one["key"]): one for one in records(self.path)}
-
-    def add(self, key: Key, record: Mapping[str, Any]) -> None:
-        """Write a record."""
-        self.by_key[key] = {"key": list(key), **record}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(self.by_key[key]) + "\n")
+        self.by_key |= {Key(*one["key"]): one for one in read_lines(self.path)}
 
 
 def shared(models: Sequence[Model], split: Split, fewest_words: int) -> Iterator[Chosen]:
@@ -97,11 +90,14 @@ def complete(found: Records, some: Iterable[Key], texts: Sequence[Chosen], of: F
     """Add the records of all texts that are missing."""
     by_name, wanted = {grown.name: grown for grown in of.trainings}, tuple(dict.fromkeys(some))
     loaded = {(name, epoch): by_name[name].at(epoch, models) for name, epoch in {one[:2] for one in wanted}}
-    for number, chosen in enumerate(texts, 1):
-        for key in (one._replace(row=chosen.row) for one in wanted):
-            if key not in found.by_key:
-                found.add(key, explained(loaded[key.model, key.epoch], chosen, key, of.precision))
-        print(number, flush=True)  # noqa: T201
+    with continued(found.path) as file:
+        for number, chosen in enumerate(texts, 1):
+            for key in (one._replace(row=chosen.row) for one in wanted):
+                if key not in found.by_key:
+                    record = explained(loaded[key.model, key.epoch], chosen, key, of.precision)
+                    found.by_key[key] = {"key": list(key), **record}
+                    file.append([found.by_key[key]])
+            print(number, flush=True)  # noqa: T201
 
 
 def asked(kept: Mapping[Grown, int]) -> Iterator[Key]:

@@ -32,6 +32,7 @@ from mase.models.runtime import configure
 from mase.provenance import environment
 from mase.statistics import Mean
 from mase.testing.look_up import FOLDER, Lookup, lookups
+from mase_paper.experiments.lines import continued, read_lines
 
 SEED = 2026
 # Questions per cell: some of every cell first, so that an interrupted run has figures for all of them.
@@ -117,14 +118,11 @@ def measured(model: Any, one: Lookup, seed: int) -> dict[str, Any]:
 def measure(cell: tuple[int, int], n: int, records: Path) -> None:
     """Write those of the first n questions of a cell that its file lacks."""
     n_sources, n_asked = cell
-    path = records / f"{n_sources}-{n_asked}.jsonl"
-    done = len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
     model = load_language_model(FOLDER)
-    with path.open("a", encoding="utf-8") as file:
+    with continued(records / f"{n_sources}-{n_asked}.jsonl") as file:
         questions = lookups(n, SEED, n_sources=n_sources, n_asked=n_asked)
-        for seed, one in list(enumerate(questions))[done:]:
-            file.write(json.dumps(measured(model, one, seed)) + "\n")
-            file.flush()
+        for seed, one in list(enumerate(questions))[len(file.known) :]:
+            file.append([measured(model, one, seed)])
 
 
 def told(values: list[float]) -> str:
@@ -158,8 +156,7 @@ def per_question(found: list[dict[str, Any]], budget: str, value: Callable[[dict
 def rows(records: Path) -> Iterator[dict[str, Any]]:
     """Yield the figures of each cell and budget."""
     for n_sources, n_asked in CELLS:
-        path = records / f"{n_sources}-{n_asked}.jsonl"
-        asked = [json.loads(line) for line in path.open(encoding="utf-8")] if path.exists() else []
+        asked = read_lines(records / f"{n_sources}-{n_asked}.jsonl")
         found = [one for one in asked if one["right"]]
         for budget in map(str, BUDGETS if found else ()):
             cells = {"sources": n_sources, "parts": n_asked, "asked": len(asked), "right": len(found), "budget": budget}

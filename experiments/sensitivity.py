@@ -13,19 +13,20 @@ The records do not say which default of `mase` they are of. Remove them before a
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from complement import method_of, records
+from complement import method_of
 
 from mase.metrics import METRICS
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.intervals import paired_mean
 from mase.models.runtime import configure
+from mase_paper.experiments.lines import continued, read_lines
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -49,16 +50,14 @@ RECORDS, DIGITS = HERE / "records", 6
 def measure(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
     model = TARGETS[target].load(Path())
-    texts = choose(model, TARGETS[target].split("test", args.data_dir), 0)
+    split = TARGETS[target].split("test", args.data_dir)
     metrics = {name: METRICS[name]() for name, _, _ in SHOWN.values()}
     evaluator = Evaluator(model, methods=[method_of(name) for name in METHODS], metrics=metrics, units="wordpunct")
     places = [(metric, column.name) for metric, column in evaluator.columns]
     chosen_places = [places.index((metric, column)) for metric, column, _ in SHOWN.values()]
-    path = RECORDS / f"{target}.jsonl"
-    done = {one["row"] for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        for chosen in islice(texts, args.n_texts):
+    with continued(RECORDS / f"{target}.jsonl", made_with(model, split)) as file:
+        done = {one["row"] for one in file.known}
+        for chosen in islice(choose(model, split, 0), args.n_texts):
             if chosen.row not in done:
                 by_method = evaluator(chosen.text).by_method
                 values = {
@@ -66,8 +65,7 @@ def measure(target: str, args: argparse.Namespace) -> None:
                     for name, one in by_method.items()
                     if one is not None
                 }
-                file.write(json.dumps({"row": chosen.row, "values": values}) + "\n")
-                file.flush()
+                file.append([{"row": chosen.row, "values": values}])
 
 
 def table(target: str, some: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -103,7 +101,7 @@ are all 0, or of a prediction that no order changes. `random` does not look at t
 
 def report() -> None:
     """Write the page."""
-    found = {target: records(RECORDS / f"{target}.jsonl") for target in NAMES}
+    found = {target: read_lines(RECORDS / f"{target}.jsonl") for target in NAMES}
     lines = [INTRODUCTION, *(line for target, some in found.items() if some for line in table(target, some))]
     (HERE / "sensitivity.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

@@ -14,18 +14,20 @@ Without a target, the page is written, and what it says of each text goes to `ex
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import SKIPPED, TOP, Z, explanation, figures, half_width, records, texts_of
+from coverage import SKIPPED, TOP, Z, explanation, figures, half_width, texts_of
 
 import mase
+from mase.datasets import load as load_split
 from mase.models import load
 from mase.models.runtime import configure
 from mase_paper.experiments.cached_model import CachedModel
+from mase_paper.experiments.lines import continued
+from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.testbeds import TARGETS
 
 N_SAMPLES = 1000
@@ -41,12 +43,10 @@ RECORDS = Path(__file__).parents[1] / "build" / "stopping"
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks: all texts with one seed, and then with the next."""
-    model = CachedModel(load(target))
-    texts = texts_of(target, model, args.data_dir, SKIPPED, args.n_texts)
-    path = args.records / f"{target}.jsonl"
-    done = {(one["method"], one["row"], one["seed"]) for one in records(path)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    model, split = CachedModel(load(target)), load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    texts = texts_of(model, split, SKIPPED, args.n_texts)
+    with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
+        done = {(one["method"], one["row"], one["seed"]) for one in file.known}
         for seed in range(args.first_seed, args.n_seeds):
             for chosen in texts:
                 model.clear()
@@ -54,8 +54,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
                     if (name, chosen.row, seed) not in done:
                         settings = {"n_samples": N_SAMPLES, "seed": seed, "precision": args.precision}
                         explainer = mase.Explainer(model, **settings, **rule)
-                        file.write(json.dumps({"method": name} | explanation(explainer, chosen)) + "\n")
-                        file.flush()
+                        file.append([{"method": name} | explanation(explainer, chosen)])
 
 
 def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

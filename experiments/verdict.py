@@ -31,6 +31,7 @@ from mase.models import adapt, load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
 from mase.text import find_words
+from mase_paper.experiments.lines import continued
 from mase_paper.experiments.selection import choose
 
 METHODS = ("mase", "mase-nlgp", "mase-sparse", "mase-paper", "lime", "kernel-shap", "partition-shap", "occlusion")
@@ -101,10 +102,9 @@ def texts_of(part: Part, model: Model, data_dir: str) -> Iterator[str]:
 
 def explain(part: Part, data_dir: str, records: Path) -> None:
     """Write the explanations of a part that its file lacks."""
-    path = records / f"{part.name}.jsonl"
-    done = {key(json.loads(line)) for line in path.open(encoding="utf-8")} if path.exists() else set()
     model = model_of(part, data_dir)
-    with path.open("a", encoding="utf-8") as file:
+    with continued(records / f"{part.name}.jsonl") as file:
+        done = set(map(key, file.known))
         for text in texts_of(part, model, data_dir):
             for method, n_samples in part.settings:
                 for seed in range(part.seeds):
@@ -112,8 +112,7 @@ def explain(part: Part, data_dir: str, records: Path) -> None:
                         continue
                     explainer = mase.Explainer(model, method=method, n_samples=n_samples, seed=seed)
                     with suppress(TooFewSamplesError):  # occlusion asks once for each word
-                        file.write(dumps(explainer(text)) + "\n")
-                        file.flush()
+                        file.append([json.loads(dumps(explainer(text)))])
 
 
 def key(line: dict[str, Any]) -> tuple[str, str, int, int]:

@@ -23,6 +23,7 @@ from scoring import Asked, LanguageModel, Scorer
 from tasks import TASKS, Case, cases
 
 from mase.arrays import Floats
+from mase.files import write_text
 from mase.methods import resolve
 
 FOLDER, PAGE = ROOT / "build" / "citing" / "choice", Path(__file__).with_suffix(".md")
@@ -54,7 +55,7 @@ def explain(case: Case, model: LanguageModel) -> None:
     scorer = Scorer(model, case, FOLDER / f"{case.name}.rows.jsonl")
     records = [explained(scorer, name, n) for n in BUDGETS[::-1] for name in CANDIDATES]
     measured(scorer, records)
-    file.write_text(json.dumps({"task": case.task, "units": case.units, "records": records}), encoding="utf-8")
+    write_text(file, json.dumps({"task": case.task, "units": case.units, "records": records}))
     print(case.name, len(case.spans), "units,", scorer.n_known, "rows", flush=True)  # noqa: T201
 
 

@@ -20,6 +20,7 @@ from scoring import Asked, LanguageModel, Planned, Scorer, log_odds
 from tasks import TASKS, Case, Unit, cases
 
 from mase.arrays import Bools, Floats
+from mase.files import write_text
 from mase.rng import generator
 
 __all__ = ["BUDGETS", "KS", "measured", "prompts"]
@@ -112,7 +113,7 @@ def run(case: Case, model: LanguageModel, folder: Path, methods: Sequence[str]) 
     new = [explained(scorer, method, n) for method, n in todo]
     measured(scorer, new)
     facts = {"task": case.task, "units": case.units, "id": case.id, "p": len(case.spans), "t": len(scorer.answer)}
-    file.write_text(json.dumps(facts | {"records": before + new}), encoding="utf-8")
+    write_text(file, json.dumps(facts | {"records": before + new}))
     print(case.name, facts["p"], "units,", scorer.n_known, "rows", flush=True)  # noqa: T201
 
 

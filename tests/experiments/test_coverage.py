@@ -43,6 +43,13 @@ def test_intervals_cover_as_often_as_their_errors_are_right(monkeypatch):
 
 
 @needs_repository
+def test_a_text_that_one_seed_has_explained_is_left_out(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    some = [one for row in (1, 2) for one in explanations("mase", row, 3 - row, spread=0.1, told=0.1)]
+    assert [one["row"] for one in script("coverage").by_text(some)] == [1]
+
+
+@needs_repository
 def test_words_that_other_seeds_show_are_not_the_same(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     (found,) = script("coverage").by_text(explanations("mase", 1, 200, spread=2.0, told=2.0))

@@ -41,6 +41,12 @@ def test_reproduce_replaces_only_its_own_reports(tmp_path, monkeypatch):
     assert (found.exit_code, "table1.md" in found.stderr) == (1, True)
 
 
+@pytest.mark.parametrize("option", ["--targets", "--methods"])
+def test_a_list_without_a_name_is_not_all_names(option, tmp_path):
+    found = CliRunner().invoke(main, ["reproduce", "table1", option, " ,", "--report-only", "-o", str(tmp_path)])
+    assert (found.exit_code, option in found.stderr) == (2, True)
+
+
 def test_settings_of_the_help_are_settings_that_the_method_has():
     for text in ("mase-nlgp+sigma=0.3+n_samples=500+seed=1", "mase+design=focused(p_high=0.95;p_low=0.05)"):
         given = parse(text)

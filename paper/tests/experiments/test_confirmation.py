@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from paper.tests.experiments.samples import HEADER, bits, write
 
+from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.confirmation import CONFIRMATION
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.registration import registration
@@ -12,7 +13,7 @@ from mase_paper.experiments.registration import registration
 REGISTERED = HEADER | {"data": HEADER["data"] | {"split": "test-later"}, "text_seed": 22}
 ALL = bits(*range(1, 16))
 SKIP = registration().skip["lstm-imdb"]
-SCOPE = Scope(("lstm-imdb",), n_texts=SKIP + 60)
+SCOPE = Scope(("lstm-imdb",), n_texts=60)
 
 
 @pytest.fixture
@@ -70,6 +71,41 @@ def test_other_texts_are_not_passed_off_as_the_registered_ones(tmp_path):
     assert "This is not the registered run" in report.page
 
 
+def test_other_methods_and_more_texts_are_not_passed_off_as_the_registered_ones(folder):
+    write(folder, "lstm-imdb", "mase-rationale", [ALL] * 60, header=REGISTERED, first=SKIP, areas=(0.1, 0.2))
+    chosen = tuple(map(parse, ("mase", "lime", "mase-rationale")))
+    assert CONFIRMATION.report(dataclasses.replace(SCOPE, configurations=chosen), folder).data["registered"]
+    write(folder, "lstm-imdb", "mase+n_samples=64", [ALL] * 60, header=REGISTERED, first=SKIP, areas=(0.1, 0.2))
+    other = CONFIRMATION.report(dataclasses.replace(SCOPE, configurations=(parse("mase+n_samples=64"),)), folder)
+    assert not other.data["registered"]
+    assert "the method `mase+n_samples=64`" in other.page
+    last = registration().n_texts["lstm-imdb"]
+    write(folder, "lstm-imdb", "mase", [ALL], header=REGISTERED, first=last, areas=(0.1, 0.2))
+    assert CONFIRMATION.report(Scope(("lstm-imdb",)), folder).data["registered"]
+    assert not CONFIRMATION.report(Scope(("lstm-imdb",), n_texts=last), folder).data["registered"]
+
+
+def test_a_number_of_texts_counts_those_that_are_explained():
+    works = CONFIRMATION.works(Scope(("lstm-imdb",), n_texts=3))
+    assert {work.numbers for work in works} == {range(SKIP, SKIP + 3)}
+
+
+def test_searches_over_the_metric_are_left_out(folder):
+    before = CONFIRMATION.report(SCOPE, folder)
+    write(folder, "lstm-imdb", "greedy", [ALL] * 60, header=REGISTERED, first=SKIP, eraser=(), infidelity=(), areas=())
+    chosen = tuple(map(parse, ("greedy", "mase", "lime", "kernel-shap", "glime", "random")))
+    found = CONFIRMATION.report(dataclasses.replace(SCOPE, configurations=chosen), folder)
+    assert found.data["comparisons"] == before.data["comparisons"]
+    alone = CONFIRMATION.report(dataclasses.replace(SCOPE, configurations=chosen[:1]), folder)
+    assert alone.data["comparisons"] == []
+
+
+def test_one_text_has_leads_without_intervals(folder):
+    page = CONFIRMATION.report(dataclasses.replace(SCOPE, n_texts=1), folder).page
+    assert "+0.100 open" in page  # comprehensiveness, over `lime`
+    assert "nan" not in page
+
+
 def test_texts_of_an_earlier_confirmation_do_not_count(folder):
     write(folder, "lstm-imdb", "occlusion", [ALL] * SKIP, header=REGISTERED, areas=(0.1, 0.2))
     report = CONFIRMATION.report(SCOPE, folder)
@@ -80,6 +116,6 @@ def test_texts_of_an_earlier_confirmation_do_not_count(folder):
 def test_works_are_the_registered_ones():
     works = CONFIRMATION.works(Scope())
     assert len(works) == len(registration().methods) * len(registration().n_texts)
-    assert {(work.target.name, work.n_texts) for work in works} == set(registration().n_texts.items())
-    assert {(work.target.name, work.skip) for work in works} == set(registration().skip.items())
+    assert {(work.target.name, work.numbers.start) for work in works} == set(registration().skip.items())
+    assert {(work.target.name, work.numbers.stop) for work in works} == set(registration().n_texts.items())
     assert {dataclasses.replace(work.configuration, seed=0) for work in works} == set(registration().methods)

@@ -1,5 +1,7 @@
 """Tests of `mase_paper.experiments.journal`."""
 
+import re
+
 import pytest
 from paper.tests.experiments.samples import HEADER, record, write
 
@@ -43,3 +45,18 @@ def test_a_header_is_compared_as_it_is_read_back(tmp_path):
         file.append(record(number))
         file.close()
     assert len(read_journal(journal_path(tmp_path, "lstm-imdb", "mase")).headers) == 1
+
+
+def test_a_record_that_fits_on_the_disk_in_part_only_is_an_error(tmp_path):
+    resource = pytest.importorskip("resource")
+    journal = Journal(tmp_path, HEADER)
+    journal.append(record(0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.path.stat().st_size + 5, hard))
+    try:
+        with pytest.raises(DataError, match=re.escape(journal.path.name)):
+            journal.append(record(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        journal.close()
+    assert list(read_journal(journal.path).by_number) == [0]

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mase.datasets import load
+from mase.errors import DataError
 from mase_paper.experiments.testbeds import TARGETS
 from mase_paper.models.tasks import GROUPS, N_WORDS, TASKS, relabelled
 
@@ -54,3 +55,12 @@ def test_a_target_has_the_labels_of_its_task_in_every_split(data):
     assert target.split("test-later", str(data)).split == "test-later"
     assert len(target.split("test", str(data))) == 8
     assert set(TARGETS["lstm-imdb"].split("test", str(data)).labels) == {"neg", "pos"}
+
+
+@pytest.mark.parametrize("row", [{"label": "earn"}, {"label": "neg", "rating": 5}, {"label": "neg"}])
+def test_data_without_a_text_of_a_task_are_told(row, tmp_path):
+    name, target = ("imdb", "tfidf-imdb-rating") if row["label"] == "neg" else ("reuters46", "tfidf-reuters-groups")
+    rows = [row | {"split": split, "id": 0, "text": "a text"} for split in ("train", "test")]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match=r"rating|groups"):
+        TARGETS[target].split("test", str(tmp_path))

@@ -1,6 +1,7 @@
 """Tests of `mase_paper.training.fresh`, and of what `mase_paper.models.fresh` opens."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,41 @@ def test_a_model_is_the_same_after_it_was_written(data, tmp_path, name):
     assert (record["n_training"], record["n_validation"], record["n_test"]) == (270, 30, N_TEST)
     found = mase.Explainer(model, units="wordpunct", n_samples=100)("word1 superb word2")
     assert found.words[found.order[0]] == "superb"
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """Return the folder of a trained model."""
+    return train("cnn-imdb-rating", data, tmp_path_factory.mktemp("models") / "cnn-imdb-rating", seed=3, epochs=1).path
+
+
+def test_the_command_of_a_model_repeats_its_training(trained):
+    record = json.loads((trained / "config.json").read_text())["training"]
+    assert record["command"] == "mase train cnn-imdb-rating --data-dir DIR --seed 3 --epochs 1"
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("config.json", lambda content: content[:20]),
+        ("config.json", lambda content: b'{"model": "another"}'),
+        ("model.safetensors", lambda content: content[:1000]),
+        ("model.safetensors", lambda content: content[:-4] + b"0000"),
+        ("vocabulary.txt", lambda content: content[: len(content) // 2]),
+    ],
+)
+def test_a_damaged_model_is_told(trained, tmp_path, file, damage):
+    folder = tmp_path / "cnn-imdb-rating"
+    shutil.copytree(trained, folder)
+    (folder / file).write_bytes(damage((folder / file).read_bytes()))
+    with pytest.raises(DataError, match="mase train cnn-imdb-rating --overwrite"):
+        read(folder)
+
+
+def test_another_model_is_not_taken_for_that_of_a_target(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "tfidf-imdb-rating")
+    with pytest.raises(DataError, match="holds cnn-imdb-rating"):
+        TARGETS["tfidf-imdb-rating"].load(tmp_path)
 
 
 def test_a_missing_model_is_told(tmp_path):

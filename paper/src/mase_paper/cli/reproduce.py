@@ -25,7 +25,10 @@ _INTERVAL = 60.0
 
 
 def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+    names = None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+    if names == ():
+        raise click.BadParameter("got no name, expected A,B,...; leave the option out for all")
+    return names
 
 
 @click.command(short_help="Repeat the paper's tables and figure.")

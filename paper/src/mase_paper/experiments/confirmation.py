@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -72,21 +73,24 @@ class Confirmation:
     name: str = "confirmation"
 
     def works(self, scope: Scope) -> list[Work]:
-        """Return the registered methods on the registered number of texts of each target."""
+        """Return the registered methods on the registered texts of each target, or on the first of them."""
         registered = registration()
         return [
-            Work(target, one, scope.texts(registered.n_texts[target.name]), skip=registered.skip[target.name])
+            Work(target, one, scope.texts(len(numbers)), skip=numbers.start)
             for target in scope.chosen_targets(tuple(registered.n_texts))
+            for numbers in [registered.numbers(target.name)]
             for one in scope.chosen_configurations(registered.methods)
         ]
 
     def report(self, scope: Scope, records: Path) -> Report:
         """Return the standing of the first method against every other one, on the texts that both explained.
 
-        The page begins with a warning if the records are of other texts than the registered ones.
+        Searches over the metric are left out. The page begins with a warning if the records are of other texts or
+        methods than the registered ones.
         """
-        registered, by_target = registration(), collected(self.works(scope), records)
-        warning = _other_texts(registered, by_target)
+        registered, found = registration(), collected(self.works(scope), records)
+        by_target = {target: some for target, outcomes in found.items() if (some := explainers(outcomes))}
+        warning = _not_registered(registered, by_target)
         subject = next((name for outcomes in by_target.values() for name in outcomes), registered.methods[0])
         every = [
             one for target, outcomes in by_target.items() for one in compare(target, outcomes, subject, registered)
@@ -112,18 +116,15 @@ class Confirmation:
         )
 
 
-def _other_texts(registered: Registration, by_target: Mapping[Target, Mapping[Configuration, Outcomes]]) -> str:
-    """Return a warning if the records are of other texts or explanations than the registered ones, else ""."""
-    expected = (registered.split, registered.text_seed, registered.seed)
-    found = {
-        (one.header["data"]["split"], one.header["text_seed"], configuration.seed)
-        for outcomes in by_target.values()
+def _not_registered(registered: Registration, by_target: Mapping[Target, Mapping[Configuration, Outcomes]]) -> str:
+    """Return a warning if the records are of other texts or methods than the registered ones, else ""."""
+    found = dict.fromkeys(
+        departure
+        for target, outcomes in by_target.items()
         for configuration, one in outcomes.items()
-    }
-    if found <= {expected}:
-        return ""
-    listed = ", ".join(f"split {split}, text seed {text_seed}, seed {seed}" for split, text_seed, seed in sorted(found))
-    return f"**This is not the registered run.** Its records have {listed}."
+        for departure in registered.departures(target.name, configuration, one)
+    )
+    return f"**This is not the registered run.** Its records have {', '.join(found)}." if found else ""
 
 
 def compare(
@@ -191,17 +192,19 @@ def _reading(registered: Registration, subject: Configuration) -> str:
 
 def _overview(by_target: Mapping[Target, Mapping[Configuration, Outcomes]], every: Sequence[Comparison]) -> str:
     """Return the leads over each method, by target, in mean Delta Accuracy by the first operator."""
-    shown = {target: found for target, outcomes in by_target.items() if (found := explainers(outcomes))}
-    if not shown:
+    if not by_target:
         return ""
-    first = {target.name: next(iter(found.values())).header["operators"][0] for target, found in shown.items()}
+    first = {target.name: next(iter(found.values())).header["operators"][0] for target, found in by_target.items()}
     leads = {(one.target, one.other): one for one in every if (one.measure, one.operator) == (_MEAN, first[one.target])}
-    names = dict.fromkeys(name for found in shown.values() for name in found)
+    names = dict.fromkeys(name for found in by_target.values() for name in found)
     rows = [
-        [f"`{name}`", *(_in_short(found.get(name), leads.get((target.name, name))) for target, found in shown.items())]
+        [
+            f"`{name}`",
+            *(_in_short(found.get(name), leads.get((target.name, name))) for target, found in by_target.items()),
+        ]
         for name in names
     ]
-    head = [f"{target.heading} ({max(map(len, found.values())):,})" for target, found in shown.items()]
+    head = [f"{target.heading} ({max(map(len, found.values())):,})" for target, found in by_target.items()]
     caption = "Mean over k = 1..15, masked by the model's own token: of the first method, and its lead over the others."
     return f"## Delta Accuracy in short\n\n{caption}\n\n{markdown.table(['method', *head], rows)}"
 
@@ -239,9 +242,8 @@ def _behind(every: Sequence[Comparison]) -> str:
 
 def _section(target: Target, outcomes: Mapping[Configuration, Outcomes], found: Sequence[Comparison]) -> str:
     """Return the means of all methods on a target, with the leads and their standings."""
-    shown = explainers(outcomes)
-    parts = [f"## {target.heading} ({max(map(len, shown.values())):,} texts)"]
-    operators = next(iter(shown.values())).header["operators"]
+    parts = [f"## {target.heading} ({max(map(len, outcomes.values())):,} texts)"]
+    operators = next(iter(outcomes.values())).header["operators"]
     for index, operator in enumerate(operators):
         here = {(one.other, one.k): one for one in found if one.operator == operator and one.measure in (_FLIPS, _MEAN)}
         rows = [
@@ -250,7 +252,7 @@ def _section(target: Target, outcomes: Mapping[Configuration, Outcomes], found: 
                 *(_cell(float(one.flips[:, index, k - 1].mean()), here.get((name, k))) for k in KS),
                 _cell(float(one.flips[:, index].mean()), here.get((name, None))),
             ]
-            for name, one in shown.items()
+            for name, one in outcomes.items()
         ]
         parts += [f"### {target.title}, Delta Accuracy, masked by {markdown.operator(operator)}"]
         parts += [markdown.table(["method", *(f"T-{k}" for k in KS), "mean over 1..15"], rows)]
@@ -263,12 +265,12 @@ def _section(target: Target, outcomes: Mapping[Configuration, Outcomes], found: 
                 for measure, mean in zip(_OTHERS, _others(one).mean(axis=0), strict=True)
             ),
         ]
-        for name, one in shown.items()
+        for name, one in outcomes.items()
     ]
     head = [f"{measure} ({'higher' if sign > 0 else 'lower'} is better)" for measure, sign in _OTHERS.items()]
     parts += [f"### {target.title}, other measures, masked by {markdown.operator(operators[0])}"]
     parts += [markdown.table(["method", *head], rows)]
-    parts += [f"### {target.title}, cost of one explanation", markdown.costs(shown)]
+    parts += [f"### {target.title}, cost of one explanation", markdown.costs(outcomes)]
     return "\n\n".join(parts)
 
 
@@ -279,6 +281,9 @@ def _cell(mean: float, comparison: Comparison | None) -> str:
 
 
 def _lead(lead: Difference) -> str:
+    """Return a lead with its interval; one text has none of a mean."""
+    if isnan(lead.low):
+        return markdown.signed(lead.mean)
     return f"{markdown.signed(lead.mean)} ({markdown.signed(lead.low)} to {markdown.signed(lead.high)})"
 
 

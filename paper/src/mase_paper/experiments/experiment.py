@@ -115,7 +115,7 @@ def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Configu
     """
     texts: dict[Target, dict[Configuration, range]] = {}
     for work in works:
-        texts.setdefault(work.target, {})[work.configuration] = range(work.skip, work.n_texts)
+        texts.setdefault(work.target, {})[work.configuration] = work.numbers
     by_target = {target: gather(records, target.name, by_configuration) for target, by_configuration in texts.items()}
     for target, outcomes in by_target.items():
         _check_comparable(target, outcomes)

@@ -17,6 +17,7 @@ from typing import IO, Any
 from mase.errors import DataError
 from mase.files import check_writable, writing
 from mase.platforms import lock, locked
+from mase_paper.experiments.lines import write_whole
 from mase_paper.experiments.records import Record, Records, dumps, loads
 
 __all__ = ["IDENTITY", "Journal", "in_use", "journal_path", "read_journal"]
@@ -137,7 +138,7 @@ class Journal:
         file = self._file or self._open()
         head = b"" if self._has_header else json.dumps(self.header, sort_keys=True).encode() + b"\n"
         try:
-            file.write(head + dumps(record).encode())
+            write_whole(file, head + dumps(record).encode())
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync(file)
         except OSError as error:

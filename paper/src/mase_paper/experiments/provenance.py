@@ -15,7 +15,7 @@ from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.trial import Trial
 
-__all__ = ["SCHEMA", "hardware", "header", "origin"]
+__all__ = ["SCHEMA", "hardware", "header", "made_with", "origin"]
 
 SCHEMA = "mase.records/1"
 
@@ -49,6 +49,11 @@ def header(
         "versions": dict(installed()),
         "hardware": hardware(device),
     }
+
+
+def made_with(model: Model, split: Split, precision: str = "float32") -> dict[str, str]:
+    """Return the weights, the data and the precision that records of scripts are made with."""
+    return {"model": model.sha256 or model.name, "data": split.sha256, "precision": precision}
 
 
 def origin(model: Model) -> dict[str, Any]:

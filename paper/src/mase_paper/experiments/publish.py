@@ -42,7 +42,8 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     _check_methods(scope, sources)
     if not sources:
         raise DataError(
-            f"{records} has no records of {experiment.name} with these targets and methods, expected some to report"
+            f"{records} has no records of {experiment.name} with these targets and methods, expected some to report; "
+            "run without --report-only, on data with texts that the models classify correctly"
         )
     report = experiment.report(scope, records)
     figures = {name: draw(panels, report.columns) for name, panels in report.figures.items()}

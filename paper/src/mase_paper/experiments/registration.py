@@ -1,14 +1,15 @@
 """The registration of the confirmation: what it compares, and what counts as won, level and lost."""
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from mase.metrics.intervals import Difference
 from mase_paper.experiments.configurations import Configuration, parse
+from mase_paper.experiments.results import Outcomes
 
 __all__ = ["STANDINGS", "Registration", "Standing", "registration"]
 
@@ -21,6 +22,9 @@ STANDINGS: Mapping[Standing, str] = {
     "behind": "the interval is below 0, but not after the correction",
     "lost": "the interval is below 0, and the difference is significant after the correction",
 }
+
+# Compared as well, in a run of its own: the page of the registration says so.
+_SECOND = Configuration("mase-rationale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,20 @@ class Registration:
     significance: float
     skip: Mapping[str, int]
     n_texts: Mapping[str, int]
+
+    def numbers(self, target: str) -> range:
+        """Return the numbers of a target's texts."""
+        return range(self.skip[target], self.n_texts[target])
+
+    def departures(self, target: str, configuration: Configuration, outcomes: Outcomes) -> Iterator[str]:
+        """Yield in what the records of a method on a target are not those that were registered."""
+        made = (outcomes.header["data"]["split"], outcomes.header["text_seed"], configuration.seed)
+        if made != (self.split, self.text_seed, self.seed):
+            yield "split {}, text seed {}, seed {}".format(*made)
+        if replace(configuration, seed=0) not in (*self.methods, _SECOND):
+            yield f"the method `{configuration}`"
+        if outcomes.numbers[-1] not in self.numbers(target):
+            yield f"more texts of {target}"
 
     def standing(self, lead: Difference, adjusted: float) -> Standing:
         """Return what a lead over another method counts as.

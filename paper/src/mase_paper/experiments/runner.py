@@ -33,7 +33,7 @@ __all__ = ["ProgressListener", "Settings", "Work", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain the first `n_texts` texts of a target by one configuration, without the first `skip` of them.
+    """Explain `n_texts` texts of a target by one configuration: the first ones after those that are skipped.
 
     This version cannot run a `retired` configuration. Only its records are reported, if there are any.
     """
@@ -43,6 +43,11 @@ class Work:
     n_texts: int
     retired: bool = False
     skip: int = 0
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the texts, in the order of a run."""
+        return range(self.skip, self.skip + self.n_texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def run(works: Sequence[Work], settings: Settings, listener: ProgressListener) -
     """
     works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
-        texts = {work.configuration: range(work.skip, work.n_texts) for work in works if work.target == target}
+        texts = {work.configuration: work.numbers for work in works if work.target == target}
         _run_target(target, texts, settings, listener)
 
 

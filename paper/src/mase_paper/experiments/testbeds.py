@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mase.errors import DataError
 from mase.metrics.operators import Operator
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Target:
         Raises
         ------
         DataError
-            If a model of the confirmation is not in that folder.
+            If a model of the confirmation is not in that folder, or another one, or a damaged one.
         """
         if self.task is None:
             from mase.models import load
@@ -71,7 +72,12 @@ class Target:
             return load(self.name, device=device)
         from mase_paper.models.fresh import read
 
-        return read(models / self.name, device)
+        model = read(models / self.name, device)
+        if model.name.partition(" ")[0] != self.name:
+            raise DataError(
+                f"{str(models / self.name)!r} holds {model.name}, expected {self.name}; name another folder of models"
+            )
+        return model
 
     def split(self, name: str, data_dir: str | None = None) -> "Split":
         """Return the texts of a split: "train", "validation", "test", or `LATER` of `selection`.

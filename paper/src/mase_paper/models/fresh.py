@@ -50,7 +50,7 @@ def read(folder: Path, device: str | None = None) -> Model:
     Raises
     ------
     DataError
-        If a file is missing.
+        If a file is missing or damaged.
     """
     missing = [file for file in _FILES if not (folder / file).is_file()]
     if missing:
@@ -58,16 +58,27 @@ def read(folder: Path, device: str | None = None) -> Model:
             f"{str(folder)!r} has no {', '.join(missing)}, expected a model of the confirmation; run: "
             f"mase train {folder.name} --output {str(folder)!r}"
         )
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    terms, weights = (folder / "vocabulary.txt"), (folder / "model.safetensors").read_bytes()
-    fresh = FRESH[config["name"]]
+    weights = (folder / "model.safetensors").read_bytes()
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if hashlib.sha256(weights).hexdigest() != config["training"]["weights_sha256"]:
+            raise ValueError("model.safetensors has another checksum than config.json says")
+        return _opened(FRESH[config["name"]], config["labels"], folder / "vocabulary.txt", weights, device)
+    except (LookupError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{str(folder)!r} is no model of the confirmation, or is damaged ({error}); run: "
+            f"mase train {folder.name} --overwrite --output {str(folder)!r}"
+        ) from error
+
+
+def _opened(fresh: Fresh, labels: list[str], terms: Path, weights: bytes, device: str | None) -> Model:
     if fresh.is_cnn:
-        return _opened_cnn(fresh, config["labels"], Vocabulary.read(terms), weights, device)
+        return _opened_cnn(fresh, labels, Vocabulary.read(terms), weights, device)
     found = safetensors.numpy.load(weights)
-    pipeline = tfidf.restored(terms.read_text(encoding="utf-8").splitlines(), found, config["labels"])
+    pipeline = tfidf.restored(terms.read_text(encoding="utf-8").splitlines(), found, labels)
     # A function has no checksum of its own, and records of other weights must not be mixed.
     named = f"{fresh.name} {hashlib.sha256(weights).hexdigest()[:12]}"
-    return Function(pipeline.predict_proba, config["labels"], mask_token=tfidf.MASK_TOKEN, name=named)
+    return Function(pipeline.predict_proba, labels, mask_token=tfidf.MASK_TOKEN, name=named)
 
 
 def _opened_cnn(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mase.datasets import DATASETS, Split
 from mase.datasets.dataset import find
 from mase.datasets.table import require_pyarrow
+from mase.errors import DataError
 from mase.models.bundled.vocabulary import words
 from mase.text import Side
 
@@ -62,7 +63,7 @@ def relabelled(split: Split, task: Task, data_dir: Folder = None) -> Split:
     Raises
     ------
     DataError
-        If the table is missing.
+        If the table is missing, has no ratings for a task that needs them, or no text of the task.
     MissingDependencyError
         If pyarrow is not installed.
     """
@@ -71,6 +72,11 @@ def relabelled(split: Split, task: Task, data_dir: Folder = None) -> Split:
         for text, label, name in zip(split.texts, task.labels(split, data_dir), split.ids, strict=True)
         if label is not None
     ]
+    if not kept:
+        raise DataError(
+            f"the {len(split)} texts of the split {split.split!r} of {split.name!r} have no label of the task "
+            f"{task.name}, expected some; check the folder of the data set (--data-dir)"
+        )
     texts, labels, ids = zip(*kept, strict=True)
     return Split(task.name, split.split, texts, labels, ids, split.sha256)
 
@@ -83,13 +89,17 @@ def _cut(text: str, keep: Side) -> str:
     return text[: spans[N_WORDS - 1][1]] if keep == "start" else text[spans[-N_WORDS][0] :]
 
 
-def _levels(split: Split, data_dir: Folder) -> list[str]:
+def _levels(split: Split, data_dir: Folder) -> list[str | None]:
     """Return the levels of the ratings, which a `Split` does not have."""
-    _, parquet = require_pyarrow()
-    table = parquet.read_table(find(DATASETS["imdb"], data_dir), columns=["split", "label", "id", "rating"])
+    pa, parquet = require_pyarrow()
+    path = find(DATASETS["imdb"], data_dir)
+    try:
+        table = parquet.read_table(path, columns=["split", "label", "id", "rating"])
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"cannot read ratings from {path} ({error}), expected the official table") from error
     part = "test" if split.split.startswith("test") else "train"
     ratings = {f"{row['label']}/{row['id']}": row["rating"] for row in table.to_pylist() if row["split"] == part}
-    return [_LEVELS[ratings[name]] for name in split.ids]
+    return [_LEVELS.get(ratings[name]) for name in split.ids]
 
 
 def _groups(split: Split, _: Folder) -> list[str | None]:

@@ -28,6 +28,7 @@ from mase_paper.training.examples import Examples, encode, learned_vocabulary
 from mase_paper.training.folder import writable
 from mase_paper.training.lstm import accuracy, fit, reproducible, stored
 from mase_paper.training.recipe import LSTM_REUTERS, Epoch, Recipe, Trained
+from mase_paper.training.record import command
 
 __all__ = [
     "CNN_IMDB_RATING",
@@ -119,7 +120,7 @@ def run(
             used = recipe.numbers if epochs is None else dataclasses.replace(recipe.numbers, epochs=epochs)
             fitted = _fit_cnn(used, parts, labels, seed, progress)
     seconds = time.perf_counter() - start
-    _write(path, fitted, _configuration(fresh, labels, parts, fitted, seed, seconds))
+    _write(path, fitted, _configuration(fresh, labels, parts, fitted, seed, epochs, seconds))
     return Trained(path, fitted.validation_accuracy, fitted.test_accuracy, fitted.epochs, seconds)
 
 
@@ -156,14 +157,14 @@ def _encoded(part: Split, vocabulary: Vocabulary, labels: list[str], recipe: Rec
 
 
 def _configuration(
-    fresh: Fresh, labels: list[str], parts: _Parts, fitted: _Fitted, seed: int, seconds: float
+    fresh: Fresh, labels: list[str], parts: _Parts, fitted: _Fitted, seed: int, epochs: int | None, seconds: float
 ) -> dict[str, Any]:
     packages = ("mase-xai", "torch", "numpy", "scikit-learn")
     return {
         "name": fresh.name,
         "labels": labels,
         "training": {
-            "command": f"mase train {fresh.name} --data-dir DIR" + (f" --seed {seed}" if seed else ""),
+            "command": command(fresh.name, seed=seed, epochs=epochs),
             "epochs": fitted.epochs,
             "data_sha256": parts.test.sha256,
             "weights_sha256": hashlib.sha256(fitted.weights).hexdigest(),
