@@ -65,8 +65,8 @@ class Callable(Reopened):
         If an option has an invalid value, or the function is a `decision_function` and `outputs` is "probabilities".
     """
 
-    sha256: ClassVar[None] = None
-    has_embeddings: ClassVar[bool] = False
+    sha256 = None
+    has_embeddings = False
     kind: ClassVar[str] = "function"  # what it is called before its name
 
     def __init__(
