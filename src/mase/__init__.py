@@ -60,33 +60,34 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Attribution": "mase.attribution",
-        "Attributions": "mase.attribution",
-        "Document": "mase.document",
-        "Explainer": "mase.explainer",
-        "METHODS": "mase.methods",
-        "MaseError": "mase.errors",
-        "Method": "mase.methods",
-        "Progress": "mase.progress",
-        "QueryOptions": "mase.regression.precision",
-        "Stopping": "mase.regression.stopping",
-        "Widget": "mase.widget.widget",
-        "check": "mase.doctor.checking",
-        "cite": "mase.citing",
-        "compare": "mase.comparison.compare",
-        "evaluate": "mase.metrics.evaluation",
-        "explain": "mase.explanation",
-        "load": "mase.io.json",
-        "models": "mase.models",
-        "open_run": "mase.corpus.opened",
-        "run": "mase.corpus.running",
-        "summarise": "mase.summary.summarising",
-    },
-    needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
-    | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
-    | {"Widget": [("anywidget", "notebook")]},
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Attribution": "mase.attribution",
+            "Attributions": "mase.attribution",
+            "Document": "mase.document",
+            "Explainer": "mase.explainer",
+            "METHODS": "mase.methods",
+            "MaseError": "mase.errors",
+            "Method": "mase.methods",
+            "Progress": "mase.progress",
+            "QueryOptions": "mase.regression.precision",
+            "Stopping": "mase.regression.stopping",
+            "Widget": "mase.widget.widget",
+            "check": "mase.doctor.checking",
+            "cite": "mase.citing",
+            "compare": "mase.comparison.compare",
+            "evaluate": "mase.metrics.evaluation",
+            "explain": "mase.explanation",
+            "load": "mase.io.json",
+            "models": "mase.models",
+            "open_run": "mase.corpus.opened",
+            "run": "mase.corpus.running",
+            "summarise": "mase.summary.summarising",
+        },
+        needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
+        | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
+        | {"Widget": [("anywidget", "notebook")]},
+    )

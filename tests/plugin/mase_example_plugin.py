@@ -22,7 +22,7 @@ from mase.regression.covariance import Covariance
 class Coins:
     """Rows of fair coins."""
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: np.ndarray) -> Distribution:
         """Return the distribution of fair coins."""

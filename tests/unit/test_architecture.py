@@ -118,7 +118,7 @@ BEHAVIOURS = frozenset(
     f"test_{name}"
     for name in (
         "architecture", "benchmarks", "benchmarks_inputs", "docs", "lines", "long_texts", "lowest", "notebooks",
-        "packages", "peers", "plain_install", "propositions", "readme", "scripts", "theory",
+        "packages", "peers", "plain_install", "propositions", "protocols", "readme", "scripts", "theory",
     )
 )  # fmt: skip
 

@@ -1,13 +1,17 @@
 """Tests of `mase.lazy`."""
 
+import ast
 import json
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from json import decoder
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import mase
 from mase.errors import MissingDependencyError
 from mase.lazy import lazy_names, require
 
@@ -41,3 +45,35 @@ def test_a_module_that_a_test_puts_in_the_place_of_a_package_is_there(monkeypatc
     require("pyarrow", "corpora")
     _, names = lazy_names("p", ["run"], {"run": "p.run"}, needs={"run": [("pyarrow", "corpora")]})
     assert names() == ["run"]
+
+
+def names_for_checkers(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names that a static checker finds in a module, for which TYPE_CHECKING is true."""
+    for node in body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "not TYPE_CHECKING"):
+            yield from names_for_checkers(node.body if isinstance(node.test, ast.Name) else node.orelse)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        else:
+            yield from (
+                part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            )
+
+
+LAZY = [
+    path.parent
+    for path in sorted(Path(mase.__file__).parent.rglob("__init__.py"))
+    if "lazy_names(" in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("folder", LAZY, ids=lambda folder: folder.name)
+def test_checkers_know_the_lazy_names_of_a_package_and_no_others(folder):
+    """With `__getattr__` in sight they would accept each misspelt name."""
+    tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    module = import_module(".".join(("mase", *folder.relative_to(Path(mase.__file__).parent).parts)))
+    names = set(names_for_checkers(tree.body))
+    assert set(module.__all__) <= names
+    assert not names & {"__getattr__", "__dir__"}

@@ -41,15 +41,16 @@ DESIGNS = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Covariance": "mase.regression.covariance",
-        "Design": "mase.regression.design",
-        "Distribution": "mase.regression.problem",
-        "ExhaustiveDesign": "mase.regression.design",
-        "Gaussian": "mase.designs.placement",
-        "Sample": "mase.regression.problem",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Covariance": "mase.regression.covariance",
+            "Design": "mase.regression.design",
+            "Distribution": "mase.regression.problem",
+            "ExhaustiveDesign": "mase.regression.design",
+            "Gaussian": "mase.designs.placement",
+            "Sample": "mase.regression.problem",
+        },
+    )

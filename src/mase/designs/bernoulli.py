@@ -1,7 +1,6 @@
 """The Bernoulli design: each word is kept (1) or masked (0) with probability 1/2."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ __all__ = ["Bernoulli"]
 class Bernoulli:
     """Bernoulli rows (mask rate 1/2), each with its complement: c and 1 - c are mirror images about 1/2."""
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""

@@ -1,7 +1,6 @@
 """Fair coins, and then a close-up of the strongest words: rows that mask no others."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class CloseUp:
 
     share: float = 0.25
     p_keep: float = 0.85
-    rounds: ClassVar[int] = 2
+    rounds = 2
 
     def __post_init__(self) -> None:
         for name, value in (("share", self.share), ("p_keep", self.p_keep)):

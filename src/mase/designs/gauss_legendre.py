@@ -1,7 +1,6 @@
 """Quadrature nodes on the straight path from the reference to the text: the rows of integrated gradients."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class GaussLegendre:
     that use gradients can work with these rows.
     """
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return a nominal distribution with unit covariance; nothing is drawn from it."""

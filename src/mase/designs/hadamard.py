@@ -1,7 +1,6 @@
 """Rows of Hadamard matrices: fair coins whose columns are orthogonal, so that words do not blur each other."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class Hadamard:
     fewer rows than a block the columns are not orthogonal, but closer to it than those of independent rows.
     """
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""

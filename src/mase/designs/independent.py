@@ -1,7 +1,6 @@
 """Independent masks: each word of each row is kept with the same probability."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Independent:
         if not 0 < self.p_keep < 1:
             raise OptionError(f"p_keep is {self.p_keep}, expected a number between 0 and 1")
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of independent words."""

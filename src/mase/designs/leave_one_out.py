@@ -1,7 +1,6 @@
 """One word masked at a time: the rows of occlusion."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +23,7 @@ class LeaveOneOut:
     used, but the theorem does not apply.
     """
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the second moments I / p about the text."""

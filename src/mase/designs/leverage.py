@@ -1,7 +1,6 @@
 """Coalitions drawn by their leverage scores: the rows of Leverage SHAP."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Leverage:
     sum is the budget.
     """
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of Kernel SHAP, which the weighted rows have."""

@@ -1,7 +1,6 @@
 """The rows of the `lime` package: a uniform number of masked words, and larger weights closer to the text."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import comb
@@ -32,7 +31,7 @@ class Lime:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of a row with m masked words, m uniform from 1 to p."""

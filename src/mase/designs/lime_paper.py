@@ -1,7 +1,6 @@
 """LIME as defined in the MASE paper: Bernoulli rows with larger weights for texts closer to the input."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class LimePaper:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""

@@ -1,7 +1,7 @@
 """Shared steps of the designs: from deviations to a sample."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Gaussian:
 
     sigma: Any = 0.1
     center: float = 1.0
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def __post_init__(self) -> None:
         if self.center is None or not np.isfinite(self.center) or self.sigma is None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from math import comb
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Shapley:
     Here each size has it in one of the two.
     """
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of a coalition whose size is drawn with the kernel as probability."""

@@ -1,7 +1,6 @@
 """The text itself as the only row: the design of gradient x input."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +15,7 @@ __all__ = ["TextOnly"]
 class TextOnly:
     """A single row, c = 1, for estimators that use gradients: the limit of NLGP as sigma goes to 0."""
 
-    rounds: ClassVar[int] = 1
+    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return a nominal distribution with unit covariance; nothing is drawn from it."""

@@ -33,13 +33,14 @@ ESTIMATORS = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Estimate": "mase.regression.estimate",
-        "Estimator": "mase.regression.estimator",
-        "Problem": "mase.regression.problem",
-        "Solver": "mase.regression.estimator",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Estimate": "mase.regression.estimate",
+            "Estimator": "mase.regression.estimator",
+            "Problem": "mase.regression.problem",
+            "Solver": "mase.regression.estimator",
+        },
+    )

@@ -96,6 +96,7 @@ def value_names(k: int) -> tuple[str, ...]:
 
 # Imported on first use, because they load NumPy.
 _OF_RESPONSES = ("FLOOR", "floored", "function_of", "predictions", "probabilities", "respond")
-__getattr__, __dir__ = lazy_names(
-    __name__, __all__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__, __all__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")
+    )

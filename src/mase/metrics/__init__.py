@@ -39,15 +39,16 @@ METRICS = Registry(
 )
 
 # Imported on first use: these load NumPy, which the names above do not.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Column": "mase.metrics.protocol",
-        "Instance": "mase.metrics.protocol",
-        "Metric": "mase.metrics.protocol",
-        "align": "mase.metrics.alignment",
-        "evaluate": "mase.metrics.evaluation",
-        "masker": "mase.metrics.masking",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Column": "mase.metrics.protocol",
+            "Instance": "mase.metrics.protocol",
+            "Metric": "mase.metrics.protocol",
+            "align": "mase.metrics.alignment",
+            "evaluate": "mase.metrics.evaluation",
+            "masker": "mase.metrics.masking",
+        },
+    )

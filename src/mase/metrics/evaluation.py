@@ -54,10 +54,7 @@ class Evaluation:
         UnknownNameError
             If the method was not evaluated.
         """
-        if method not in self.methods:
-            raise unknown("evaluated method", method, list(self.methods))
-        missing = np.full(len(self.columns), np.nan)
-        rows = [missing if result is None else result.values for result in self._results(method)]
+        rows = [np.full(len(self.columns), np.nan) if one is None else one.values for one in self._results(method)]
         return np.array(rows).reshape(len(self), len(self.columns))
 
     def summaries(self, method: str, batches: Sequence[Sequence[int]] | None = None) -> tuple[Summary | None, ...]:
@@ -88,8 +85,12 @@ class Evaluation:
     def differences(self, first: str, second: str) -> tuple[Difference | None, ...]:
         """Return for each column the mean of `first` minus that of `second`, with its paired 95 % interval.
 
-        Shares get Newcombe's interval and McNemar's test, other means a bootstrap over texts. A column without any pair
-        of values gets None.
+        Shares get Newcombe's interval and McNemar's test, other means a bootstrap over texts; None without a pair.
+
+        Raises
+        ------
+        UnknownNameError
+            If a method was not evaluated.
         """
         return self._differences([(first, second)])[first, second]
 
@@ -114,11 +115,23 @@ class Evaluation:
         return means
 
     def n_evaluated(self, method: str) -> int:
-        """Return on how many texts a method was evaluated: all but those that it could not explain."""
+        """Return on how many texts a method was evaluated: all but those that it could not explain.
+
+        Raises
+        ------
+        UnknownNameError
+            If the method was not evaluated.
+        """
         return sum(result is not None for result in self._results(method))
 
     def cost(self, method: str) -> dict[str, float]:
-        """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations."""
+        """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations.
+
+        Raises
+        ------
+        UnknownNameError
+            If the method was not evaluated.
+        """
         costs = [(one.n_queries, one.n_gradients, one.seconds) for one in self._results(method) if one is not None]
         means = np.mean(costs, axis=0).tolist() if costs else [float("nan")] * 3
         return dict(zip(("n_queries", "n_gradients", "seconds"), means, strict=True))
@@ -153,6 +166,8 @@ class Evaluation:
         return np.array([column.share for _, column in self.columns], dtype=np.bool_)
 
     def _results(self, method: str) -> list[MethodResult | None]:
+        if method not in self.methods:
+            raise unknown("evaluated method", method, list(self.methods))
         return [text.by_method[method] for text in self.texts]
 
     def _summaries(
@@ -210,8 +225,7 @@ def evaluate(
     texts
         The texts. Delta Accuracy is defined for texts that the model classifies correctly, so pass only those.
     attributions
-        Attributions made by other tools, by name, with one entry per text. `mase.metrics.alignment.align` lists what an
-        entry may be.
+        Attributions made by other tools, by name, with one entry per text, as `mase.metrics.alignment.align` takes it.
 
     Raises
     ------

@@ -65,8 +65,8 @@ class Callable(Reopened):
         If an option has an invalid value, or the function is a `decision_function` and `outputs` is "probabilities".
     """
 
-    sha256: ClassVar[None] = None
-    has_embeddings: ClassVar[bool] = False
+    sha256 = None
+    has_embeddings = False
     kind: ClassVar[str] = "function"  # what it is called before its name
 
     def __init__(
@@ -84,9 +84,10 @@ class Callable(Reopened):
         if multilabel and outputs in ("values", "scores"):
             raise OptionError(f"multilabel is True, expected False for outputs={outputs!r}, without probabilities")
         names = _classes_of(predict_proba) if labels is None else check_labels(labels)
-        if mask_token == "":
+        if mask_token is not None and not (isinstance(mask_token, str) and mask_token):
             raise OptionError(
-                "mask_token is '', expected the string that replaces a masked word, or None to remove the word"
+                f"mask_token is {mask_token!r:.80}, expected the string that replaces a masked word, or None to remove "
+                "the word"
             )
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(

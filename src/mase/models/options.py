@@ -1,7 +1,7 @@
 """Check the options that several models have: their labels, the longest input, and what they return."""
 
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from mase.errors import OptionError
@@ -18,12 +18,14 @@ def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
     Raises
     ------
     OptionError
-        If there is none, two are equal, or they are a single str or None.
+        If there is none, two are equal, or they are None, a single str, a set, which has no order, or a mapping.
     """
-    names = () if labels is None or isinstance(labels, str) else tuple(map(str, labels))
+    unordered = isinstance(labels, str | bytes | set | frozenset | Mapping)
+    names = tuple(map(str, labels)) if isinstance(labels, Iterable) and not unordered else ()
     if not names or len(set(names)) < len(names):
         raise OptionError(
-            f"labels is {labels!r:.200}, expected one name per class, all different, for example ['neg', 'pos']"
+            f"labels is {labels!r:.200}, expected one name per class, all different and in the order of the classes, "
+            "for example ['neg', 'pos']"
         )
     return names
 

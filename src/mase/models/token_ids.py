@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class TokenIds(Reopened):
     """
 
     sha256: str | None = None
-    has_embeddings: ClassVar[bool] = False
+    has_embeddings = False
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TokenIds(Reopened):
         self._max_length, self._keep = max_length, keep
         self._outputs, self._multilabel, self._operation = outputs, multilabel, last_operation
 
-    @cached_property
+    @property
     def references(self) -> tuple[str, ...]:
         """The references: those of "mask", "unk" and "pad" for which there is an id, and "delete".
 
@@ -130,7 +130,7 @@ class TokenIds(Reopened):
         """Whether the columns are values instead of class scores."""
         return self._outputs == "values"
 
-    @property
+    @cached_property
     def _sample(self) -> Tokens:
         return self._tokenizer.encode(Document.of(_SAMPLE), self.name)
 

@@ -50,11 +50,12 @@ def form_of(path: str | os.PathLike[str]) -> str:
 
 
 # Imported on first use: these load NumPy, which the names above do not.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Output": "mase.outputs.protocol",
-        "OutputFile": "mase.outputs.file",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Output": "mase.outputs.protocol",
+            "OutputFile": "mase.outputs.file",
+        },
+    )

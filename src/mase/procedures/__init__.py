@@ -29,14 +29,15 @@ PROCEDURES = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Estimate": "mase.regression.estimate",
-        "Oracle": "mase.regression.oracle",
-        "Solution": "mase.regression.strategy",
-        "Stopping": "mase.regression.stopping",
-        "Strategy": "mase.regression.strategy",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Estimate": "mase.regression.estimate",
+            "Oracle": "mase.regression.oracle",
+            "Solution": "mase.regression.strategy",
+            "Stopping": "mase.regression.stopping",
+            "Strategy": "mase.regression.strategy",
+        },
+    )

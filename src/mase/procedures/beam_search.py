@@ -1,7 +1,7 @@
 """Beam search for the order of words whose removal lowers the response fastest; greedy search is a beam of one."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -96,9 +96,9 @@ class BeamSearch:
     """
 
     beam: int = 5
-    needs_gradients: ClassVar[bool] = False
-    needs_reference: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = False
+    needs_gradients = False
+    needs_reference = True
+    stops_early = False
 
     def __post_init__(self) -> None:
         check_integer("beam", self.beam, 1)

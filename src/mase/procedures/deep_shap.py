@@ -1,7 +1,6 @@
 """Deep SHAP: the rules of DeepLIFT for the layers of an LSTM."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,9 +21,9 @@ class DeepShap:
     pooling. The scores sum to F(text) - F(reference).
     """
 
-    needs_gradients: ClassVar[bool] = True
-    needs_reference: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = False
+    needs_gradients = True
+    needs_reference = True
+    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the contributions `(p,)` from one backward pass; they are deterministic."""

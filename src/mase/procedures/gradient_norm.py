@@ -1,7 +1,6 @@
 """The norm of the gradient: Grad* in the tables of the paper."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,9 +21,9 @@ class GradientNorm:
     sign: a word that decreases the probability of the class scores as high as one that increases it.
     """
 
-    needs_gradients: ClassVar[bool] = True
-    needs_reference: ClassVar[bool] = False
-    stops_early: ClassVar[bool] = False
+    needs_gradients = True
+    needs_reference = False
+    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the norms `(p,)` from one gradient; they are deterministic."""

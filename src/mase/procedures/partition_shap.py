@@ -3,7 +3,6 @@
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -65,9 +64,9 @@ class PartitionShap:
     """
 
     per_round: int = 16
-    needs_gradients: ClassVar[bool] = False
-    needs_reference: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = False
+    needs_gradients = False
+    needs_reference = True
+    stops_early = False
 
     def __post_init__(self) -> None:
         check_integer("per_round", self.per_round, 1)

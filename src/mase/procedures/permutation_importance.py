@@ -1,7 +1,6 @@
 """Permutation importance: the change in response when a word is replaced by another word of the text."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,9 +30,9 @@ class PermutationImportance:
     the permuted text is evaluated separately.
     """
 
-    needs_gradients: ClassVar[bool] = False
-    needs_reference: ClassVar[bool] = False
-    stops_early: ClassVar[bool] = False
+    needs_gradients = False
+    needs_reference = False
+    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)` with the covariance of a mean over permutations, which is NaN for one permutation.

@@ -1,7 +1,6 @@
 """Random scores: the lower baseline for every method."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,9 +17,9 @@ __all__ = ["Random"]
 class Random:
     """Independent uniform scores in [0, 1), so that all orders of the words are equally likely, without the model."""
 
-    needs_gradients: ClassVar[bool] = False
-    needs_reference: ClassVar[bool] = False
-    stops_early: ClassVar[bool] = False
+    needs_gradients = False
+    needs_reference = False
+    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return p draws; their covariance is NaN, because they estimate nothing."""

@@ -1,7 +1,6 @@
 """Sequential integrated gradients: each word moves along its path from the reference while the others are kept."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,9 +31,9 @@ class SequentialIG:
     response.
     """
 
-    needs_gradients: ClassVar[bool] = True
-    needs_reference: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = False
+    needs_gradients = True
+    needs_reference = True
+    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)`, which is deterministic.

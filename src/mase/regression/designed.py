@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -66,8 +65,8 @@ class Regression:
 
     design: Design
     estimator: Estimator
-    needs_reference: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = True
+    needs_reference = True
+    stops_early = True
 
     @property
     def needs_gradients(self) -> bool:

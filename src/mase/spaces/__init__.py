@@ -24,11 +24,12 @@ SPACES = Registry(
 )
 
 # Imported on first use, because they load NumPy.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    __all__,
-    {
-        "Noise": "mase.spaces.protocol",
-        "Space": "mase.spaces.protocol",
-    },
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        {
+            "Noise": "mase.spaces.protocol",
+            "Space": "mase.spaces.protocol",
+        },
+    )

@@ -26,7 +26,7 @@ class Cone:
     """
 
     theta: float = 0.1
-    reference: ClassVar[None] = None
+    reference = None
     per_token: ClassVar[bool] = True
     binary: ClassVar[bool] = False
     noisy: ClassVar[bool] = True

@@ -20,7 +20,7 @@ class FullEmbedding:
     matrix of samples needs to be stored.
     """
 
-    reference: ClassVar[None] = None
+    reference = None
     per_token: ClassVar[bool] = True
     binary: ClassVar[bool] = False
     noisy: ClassVar[bool] = True

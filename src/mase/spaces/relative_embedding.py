@@ -17,7 +17,7 @@ class RelativeEmbedding:
     it is <e_i, df/de_i> at the noisy text.
     """
 
-    reference: ClassVar[None] = None
+    reference = None
     per_token: ClassVar[bool] = True
     binary: ClassVar[bool] = False
     noisy: ClassVar[bool] = True

@@ -46,6 +46,10 @@ __all__ = [
 
 # Imported on first use, because they load torch.
 _TORCH = ("SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids")
-__getattr__, __dir__ = lazy_names(
-    __name__, __all__, dict.fromkeys(_TORCH, "mase.testing.modules"), needs=dict.fromkeys(_TORCH, (("torch", "torch"),))
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __all__,
+        dict.fromkeys(_TORCH, "mase.testing.modules"),
+        needs=dict.fromkeys(_TORCH, (("torch", "torch"),)),
+    )

@@ -34,9 +34,13 @@ class FunctionProbe:
         """Ones `(p,)`."""
         return np.ones(self.size)
 
-    @cached_property
+    @property
     def start(self) -> Floats:
         """Scores `(1, 2)` at c = 1, for which the function is called once."""
+        return self._start
+
+    @cached_property
+    def _start(self) -> Floats:
         return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
 
     def opened(self) -> Opened:

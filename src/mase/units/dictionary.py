@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.lazy import require
 from mase.text import Span
@@ -21,8 +20,8 @@ class Dictionary:
         If icu4py is not installed.
     """
 
-    name: ClassVar[str] = "dictionary"
-    complete: ClassVar[bool] = True
+    name = "dictionary"
+    complete = True
 
     def __post_init__(self) -> None:
         require("icu4py", "icu")

@@ -1,7 +1,6 @@
 """Whole documents."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span, visible
 
@@ -18,8 +17,8 @@ class WholeDocument:
     [(0, 9)]
     """
 
-    name: ClassVar[str] = "document"
-    complete: ClassVar[bool] = True
+    name = "document"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the span of the text without the white space around it."""

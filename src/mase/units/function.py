@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span
 from mase.units.spans import spans_of
@@ -21,7 +20,7 @@ class Function:
     """
 
     function: Callable[[str], Iterable[Span]]
-    complete: ClassVar[bool] = False
+    complete = False
 
     @property
     def lasting(self) -> bool:

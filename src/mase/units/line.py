@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span, visible
 
@@ -22,8 +21,8 @@ class Line:
     [(0, 3), (6, 9)]
     """
 
-    name: ClassVar[str] = "line"
-    complete: ClassVar[bool] = True
+    name = "line"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the lines."""

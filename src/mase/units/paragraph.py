@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span, visible
 
@@ -22,8 +21,8 @@ class Paragraph:
     [(0, 7), (10, 15)]
     """
 
-    name: ClassVar[str] = "paragraph"
-    complete: ClassVar[bool] = True
+    name = "paragraph"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the paragraphs."""

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 from mase.text import Span, visible
 from mase.units.sentence import Sentence
@@ -37,7 +36,7 @@ class Phrase:
     """
 
     language: str = "en"
-    complete: ClassVar[bool] = True
+    complete = True
 
     def __post_init__(self) -> None:
         Sentence(self.language)

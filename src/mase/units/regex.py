@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from mase.errors import OptionError
 from mase.text import Span
@@ -30,7 +30,7 @@ class Regex:
     """
 
     pattern: re.Pattern[str]
-    complete: ClassVar[bool] = False
+    complete = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.pattern.pattern, str):

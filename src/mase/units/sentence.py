@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.errors import OptionError
 from mase.lazy import require
@@ -34,7 +33,7 @@ class Sentence:
     """
 
     language: str = "en"
-    complete: ClassVar[bool] = True
+    complete = True
 
     def __post_init__(self) -> None:
         require("sentencex", "sentences")

@@ -1,7 +1,6 @@
 """Single tokens of the model."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span, find_words
 
@@ -12,8 +11,8 @@ __all__ = ["Token"]
 class Token:
     """Every token is a coordinate. The units that are listed are words, with the sums of the scores of their tokens."""
 
-    name: ClassVar[str] = "token"
-    complete: ClassVar[bool] = True
+    name = "token"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the words and of the runs of punctuation; see `mase.text.find_words`."""

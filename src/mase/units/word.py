@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 from mase.text import Span, find_words
 
@@ -30,8 +29,8 @@ class Word:
     ['(Not', 'good!)', '-', 'well-', 'known']
     """
 
-    name: ClassVar[str] = "word"
-    complete: ClassVar[bool] = True
+    name = "word"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the words with their punctuation."""

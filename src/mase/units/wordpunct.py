@@ -1,7 +1,6 @@
 """Words and punctuation apart from each other."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mase.text import Span, find_words
 
@@ -12,8 +11,8 @@ __all__ = ["WordPunct"]
 class WordPunct:
     """Words, and runs of punctuation as units of their own, as in NLTK's `WordPunctTokenizer`."""
 
-    name: ClassVar[str] = "wordpunct"
-    complete: ClassVar[bool] = True
+    name = "wordpunct"
+    complete = True
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the words and of the runs of punctuation; see `mase.text.find_words`."""

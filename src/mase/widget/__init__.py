@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Widget"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__, __all__, {"Widget": "mase.widget.widget"}, needs={"Widget": [("anywidget", "notebook")]}
-)
+if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
+    __getattr__, __dir__ = lazy_names(
+        __name__, __all__, {"Widget": "mase.widget.widget"}, needs={"Widget": [("anywidget", "notebook")]}
+    )

@@ -44,8 +44,9 @@ def test_evaluation_of_methods_and_given_scores(additive_model):
     assert difference.mean == pytest.approx(np.mean(found.values("true")[:, 0] - found.values("mase-mask")[:, 0]))
     assert 64 > found.cost("mase-mask")["n_queries"] > found.cost("true")["n_queries"] == 0
     assert found.agreement().shape == (2, 2)
-    with pytest.raises(UnknownNameError, match="did you mean 'true'"):
-        found.values("tru")
+    for of_one in (found.values, found.summaries, found.cost, found.n_evaluated):
+        with pytest.raises(UnknownNameError, match="did you mean 'true'"):
+            of_one("tru")
 
 
 def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):

@@ -1,6 +1,7 @@
 """Tests of `mase.metrics.evaluator`."""
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,18 @@ def test_a_text_is_asked_of_the_model_once_before_it_is_explained():
     unscored = evaluator.unscored("a film")
     assert (unscored.masker.prediction, asked) == (1, ["a film"])
     assert evaluator.evaluated(unscored).target == evaluator("a film").target == 1
+
+
+def test_evaluations_are_equal_if_their_results_are():
+    found = evaluate(Callable(judge), [{"t": "a good film", "n": 5}], ["occlusion"], fixed=["n"])
+    assert deepcopy(found) == found
+    text, result = found.texts[0], found.texts[0].by_method["occlusion"]
+    for changed in ({"values": result.values + 1}, {"scores": result.scores[:1]}, {"seconds": -1.0}):
+        other = replace(text, by_method={"occlusion": replace(result, **changed)})
+        assert replace(found, texts=(other,)) != found
+    unknown = replace(result, values=np.full(2, np.nan))
+    assert deepcopy(unknown) == unknown
+    assert unknown != unknown.values.tolist()
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,12 @@ def test_black_box_is_explained_by_taking_words_out():
     assert scores["bad"] < -0.2
 
 
+@pytest.mark.parametrize("token", ["", 103, b"[MASK]", ["[MASK]"]])
+def test_a_mask_token_is_a_string(token):
+    with pytest.raises(OptionError, match="expected the string that replaces a masked word"):
+        Callable(lambda texts: [[0.5, 0.5] for _ in texts], mask_token=token)
+
+
 def test_black_box_mask_token_and_deletion():
     seen = []
 

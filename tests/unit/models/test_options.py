@@ -36,7 +36,7 @@ def zero_shot(**options):
 
 
 @pytest.mark.parametrize("model", [torch_module, token_ids, black_box, zero_shot])
-@pytest.mark.parametrize("labels", ["ab", [], ["a", "a"], [1, "1"], np.array([])])
+@pytest.mark.parametrize("labels", ["ab", [], ["a", "a"], [1, "1"], np.array([]), 2, {"a", "b"}, {0: "a", 1: "b"}])
 def test_labels_are_one_name_per_class(model, labels):
     with pytest.raises(OptionError, match="expected one name per class, all different"):
         model(labels=labels)

@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
-from mase.errors import OptionError, ServiceError
+from mase.errors import ServiceError
+from mase.models.options import check_labels
 from mase.scalars import is_real
 
 __all__ = ["Columns"]
@@ -34,6 +35,11 @@ class Columns:
     ----------
     labels
         The names; None as long as they are not known, or the answers have none.
+
+    Raises
+    ------
+    OptionError
+        If the labels are not one name per class.
     """
 
     def __init__(
@@ -44,9 +50,7 @@ class Columns:
         score: str = "score",
         fewest: int = 2,
     ) -> None:
-        if isinstance(labels, str):
-            raise OptionError(f"labels is {labels!r:.60}, expected a list of names, one per class")
-        self.labels = None if labels is None else tuple(labels)
+        self.labels = None if labels is None else check_labels(labels)
         self._place, self._keys, self._fewest = place, (label, score), fewest
         self._names: tuple[str, ...] | None = None
         self._n: int | None = None

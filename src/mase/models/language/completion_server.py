@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -73,8 +73,8 @@ class CompletionServer:
     Generating is greedy, but for penalties that a server applies by default in the dialects "echo" and "echo-text".
     """
 
-    sha256: ClassVar[None] = None
-    n_setup: ClassVar[int] = N_CHECKED
+    sha256 = None
+    n_setup = N_CHECKED
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """A language model that answers each prompt by itself, or with the answer that stands in a field beside it."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -46,12 +46,12 @@ class Generated(Reopened):
         If an option is invalid.
     """
 
-    has_embeddings: ClassVar[bool] = False
-    returns_values: ClassVar[bool] = True
-    references: ClassVar[tuple[str, ...]] = ("delete",)
-    labels: ClassVar[tuple[str, ...]] = (ANSWER,)
-    links: ClassVar[tuple[str, ...]] = LINKS_WITHOUT_CLASSES["log-probabilities"]
-    default_method: ClassVar[str] = "mase-cite"
+    has_embeddings = False
+    returns_values = True
+    references = ("delete",)
+    labels = (ANSWER,)
+    links = LINKS_WITHOUT_CLASSES["log-probabilities"]
+    default_method = "mase-cite"
 
     def __init__(
         self,

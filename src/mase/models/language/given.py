@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,11 +59,11 @@ class GivenAnswer:
         If a part is no span of the answer or has no token, or both answers are the same.
     """
 
-    has_embeddings: ClassVar[bool] = False
-    returns_values: ClassVar[bool] = True
-    references: ClassVar[tuple[str, ...]] = ("delete",)
-    links: ClassVar[tuple[str, ...]] = LINKS_WITHOUT_CLASSES["log-probabilities"]
-    default_method: ClassVar[str] = "mase-cite"
+    has_embeddings = False
+    returns_values = True
+    references = ("delete",)
+    links = LINKS_WITHOUT_CLASSES["log-probabilities"]
+    default_method = "mase-cite"
 
     def __init__(
         self,

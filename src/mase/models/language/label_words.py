@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,9 +65,9 @@ class LabelWords(Reopened):
     less probable; compare predictions for several texts, not with one half.
     """
 
-    has_embeddings: ClassVar[bool] = False
-    references: ClassVar[tuple[str, ...]] = ("delete",)
-    output: ClassVar[Output] = Output("logits")
+    has_embeddings = False
+    references = ("delete",)
+    output = Output("logits")
 
     def __init__(self, language_model: LanguageModel, labels: Labels, *, template: Prompt | None = None) -> None:
         words = _words(labels)

@@ -281,7 +281,8 @@ def test_credentials_are_not_shown_as_they_are_written_in_pages_and_addresses(se
         ({"concurrency": 0}, "concurrency is 0, expected an integer >= 1"),
         ({"max_response_bytes": 1.5}, "max_response_bytes is 1.5"),
         ({"batch_size": 0}, "batch_size is 0"),
-        ({"labels": "pos"}, "expected a list of names"),
+        ({"labels": "pos"}, "expected one name per class"),
+        ({"labels": {"neg", "pos"}}, "expected one name per class"),
     ],
 )
 def test_options_that_are_wrong(options, message):

@@ -1,0 +1,57 @@
+"""What static checkers make of the protocols: the classes of this library are accepted where a protocol is expected.
+
+A protocol declares what may only be read as a property. Pyright does not accept a `ClassVar` or a `cached_property` in
+its place, and mypy, which checks this library, does.
+"""
+
+from functools import cached_property
+from importlib import import_module
+from inspect import get_annotations
+from typing import ClassVar, get_origin
+
+import pytest
+
+from mase.designs import DESIGNS
+from mase.models.protocol import Model, Probe, ValueModel
+from mase.procedures import PROCEDURES
+from mase.regression.design import Design
+from mase.regression.designed import Regression
+from mase.regression.strategy import Strategy
+from mase.spaces import SPACES
+from mase.spaces.protocol import Space
+from mase.testing import FunctionProbe
+from mase.units import UNITS
+from mase.units.function import Function
+from mase.units.protocol import Splitter
+from mase.units.regex import Regex
+
+MODELS = [
+    "mase.models.callable:Callable",
+    "mase.models.token_ids:TokenIds",
+    "mase.models.language.generated:Generated",
+    "mase.models.language.given:GivenAnswer",
+    "mase.models.language.label_words:LabelWords",
+]
+CASES = [
+    *((Design, DESIGNS[name]) for name in DESIGNS),
+    *((Strategy, kind) for kind in (Regression, *(PROCEDURES[name] for name in PROCEDURES))),
+    *((Space, SPACES[name]) for name in SPACES),
+    *((Splitter, kind) for kind in (Function, Regex, *(UNITS[name] for name in UNITS))),
+    *((Model, path) for path in MODELS),
+    *((ValueModel, path) for path in MODELS),
+    (Probe, FunctionProbe),
+]
+
+
+@pytest.mark.parametrize(("protocol", "kind"), CASES)
+def test_what_a_protocol_declares_as_a_property_is_no_class_variable_and_not_cached(protocol, kind):
+    if isinstance(kind, str):
+        module, _, name = kind.partition(":")
+        kind = getattr(import_module(module), name)
+    properties = {name for name, member in vars(protocol).items() if isinstance(member, property)}
+    assert properties
+    for base in kind.__mro__[:-1]:
+        hints = get_annotations(base).items()
+        class_variables = {name for name, hint in hints if ClassVar in (hint, get_origin(hint))}
+        cached = {name for name, member in vars(base).items() if isinstance(member, cached_property)}
+        assert not properties & (class_variables | cached), base
