@@ -168,6 +168,7 @@ def test_summary_over_batches():
     assert overlapping.sd == pytest.approx(np.std([hits[:3].mean(), hits[2:5].mean()], ddof=1))
     part = summary_of_mean(np.array([1.0, np.nan, 3.0]), [[0, 1], [2]])
     assert (part.mean, part.n, part.sd) == (2, 2, pytest.approx(np.sqrt(2)))
+    assert summary_of_mean(np.array([1.0, np.nan, 3.0]), [[0], [1], [2]]).n_batches == 2  # as many as the spread is of
 
 
 def test_intervals_refuse_what_is_no_sample():
