@@ -97,8 +97,8 @@ def q_values(p: Floats) -> Floats:
     order = np.argsort(p, kind="stable")
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
     q = np.empty(len(p))
-    q[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return np.minimum(q, 1.0)
+    q[order] = np.minimum.accumulate(scaled[::-1])[::-1]  # at most the largest p-value, the last of them
+    return q
 
 
 def holm(p: Floats) -> Floats:

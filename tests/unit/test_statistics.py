@@ -14,7 +14,7 @@ def mean_of(*samples):
 @pytest.fixture
 def samples():
     rng = np.random.default_rng(0)
-    return [rng.normal(0.3, 1, 25), rng.exponential(1, 60) - 1, rng.normal(-2, 0.1, 5)]
+    return [rng.normal(0.3, 1, 25), rng.exponential(1, 60) - 1, rng.normal(-2, 0.1, 5), np.array([0.3, 0.5])]
 
 
 def test_one_mean_is_students_test(samples):
@@ -50,6 +50,7 @@ def test_means_of_equal_numbers_and_of_too_few():
     assert low[0] == pytest.approx(0.1)
     assert np.isnan([low[2], high[2]]).all()
     assert (mean - mean).p_values().tolist() == [1.0, 1.0, 1.0]
+    assert [bound[1] for bound in (mean - mean).interval()] == [0.0, 0.0]
 
 
 def test_equal_means_that_differ_by_rounding_are_equal():
@@ -67,6 +68,13 @@ def test_sums_of_dependent_means_have_at_least_the_error_of_any_correlation(samp
     a = samples[0]
     same = mean_of(a).plus(mean_of(a))
     np.testing.assert_allclose(same.interval(), mean_of(2 * a).interval())
+
+
+def test_the_error_of_a_sum_is_known_as_badly_as_that_of_its_smaller_sample(samples):
+    many, few = samples[1], samples[2]
+    low, high = mean_of(many).plus(mean_of(few)).interval()
+    half = stats.t.ppf(0.975, len(few) - 1) * (stats.sem(many) + stats.sem(few))
+    assert (low[0], high[0]) == pytest.approx((many.mean() + few.mean() - half, many.mean() + few.mean() + half))
 
 
 def test_all_means_must_pass_in_the_same_direction(samples):

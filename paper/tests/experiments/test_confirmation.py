@@ -61,6 +61,26 @@ def test_the_correction_is_for_all_comparisons_of_a_measure_on_a_target(folder):
     assert lime["p_value"] == pytest.approx(round(2 * 0.5**30 * len(cells), 6), abs=1e-6)
     kernel = next(one for one in cells if (one["other"], one["operator"], one["k"]) == ("kernel-shap", "unk", 1))
     assert kernel["p_value"] == 1.0
+    write(folder, "lstm-imdb", "occlusion", [ALL] * 28 + [0] * 32, header=REGISTERED, first=SKIP, areas=(0.3, 0.8))
+    every = CONFIRMATION.report(SCOPE, folder).data["comparisons"]
+    cells = [one for one in every if one["measure"] == "Delta Accuracy at k"]
+    won = {one["p_value"] for one in cells if (one["other"], one["standing"]) == ("occlusion", "won")}
+    assert won == {round(2 * 0.5**12 * (len(cells) - 6), 6)}  # twelve texts differ; `lime` has six smaller p-values
+
+
+def test_two_methods_are_compared_on_the_same_texts(folder):
+    """`occlusion` has no record of the first ten texts. On the others `mase` flips as many of them, but at any k."""
+    write(folder, "lstm-imdb", "occlusion", [bits(15)] * 30 + [0] * 20, header=REGISTERED, first=SKIP + 10,
+          eraser=(0.5, 0.1, -2.0), areas=(0.2, 0.8))  # fmt: skip
+    found = {
+        (one["measure"], one["k"]): one
+        for one in CONFIRMATION.report(SCOPE, folder).data["comparisons"]
+        if (one["other"], one["operator"]) == ("occlusion", "unk")
+    }
+    assert {one["n"] for one in found.values()} == {50}
+    assert [found["Delta Accuracy at k", k]["mean"] for k in (1, 10, 15)] == [0.6, 0.6, 0.0]
+    assert found["Delta Accuracy at k", 15]["p_value"] == 1
+    assert found["Delta Accuracy, mean over k = 1..15", None]["mean"] == pytest.approx(0.6 * 14 / 15, abs=1e-4)
 
 
 def test_other_texts_are_not_passed_off_as_the_registered_ones(tmp_path):

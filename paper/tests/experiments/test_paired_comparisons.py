@@ -46,3 +46,31 @@ def test_a_setting_that_changes_no_ranking_does_not_count_twice(records):
     ahead = sum(duel["low"] > 0 and not duel["is_repeat"] for duel in duels)
     assert f"`mase` is ahead in {ahead}, behind in" in found.page
     assert "| `integrated-gradients+reference=pad` | **1.000**<br>" in found.page
+
+
+def test_a_lead_whose_interval_includes_0_is_neither_ahead_nor_behind(records):
+    for name, n_flipped in (("occlusion", 31), ("gradient", 29)):
+        write(records, "lstm-imdb", name, [bits(5, 10)] * n_flipped + [0] * (40 - n_flipped))
+    found = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=40), records)
+    leads = {cell["other"]: cell["mean"] for cell in found.data["duels"] if (cell["operator"], cell["k"]) == ("unk", 5)}
+    assert (leads["occlusion"], leads["gradient"]) == (-0.025, 0.025)
+    assert "is ahead in 2, behind in 6, and in 64 the interval includes 0" in found.page
+
+
+def test_the_best_rival_is_found_among_those_with_all_texts_and_on_these_alone(tmp_path):
+    """`occlusion` lacks one of the 40 texts, and `lime` has 20 more, all of which it flips."""
+    write(tmp_path, "lstm-imdb", "mase", [bits(5)] * 20 + [0] * 20)
+    write(tmp_path, "lstm-imdb", "occlusion", [bits(5)] * 39)
+    write(tmp_path, "lstm-imdb", "lime", [bits(5)] * 10 + [0] * 30 + [bits(5)] * 20)
+    page = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=60), tmp_path).page
+    (row,) = [line for line in page.splitlines() if line.startswith("| LSTM-IMDB (40) |")]
+    assert "| **0.500** / 0.250 `lime` |" in row
+
+
+def test_two_explainers_are_compared_on_the_same_texts(tmp_path):
+    """They flip the same texts, and one has no record of the first three."""
+    flips = [bits(5), 0, 0, bits(5), 0, bits(5), 0, 0]
+    write(tmp_path, "lstm-imdb", "mase", flips)
+    write(tmp_path, "lstm-imdb", "lime", flips[3:], first=3)
+    cells = FAITHFULNESS.report(Scope(("lstm-imdb",), n_texts=8), tmp_path).data["duels"]
+    assert {(cell["n"], cell["mean"], cell["p_value"]) for cell in cells} == {(5, 0, 1)}

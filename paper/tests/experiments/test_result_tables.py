@@ -1,5 +1,8 @@
 """Tests of `mase_paper.experiments.result_tables`."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 from paper.tests.experiments.samples import bits, write
 
@@ -45,3 +48,14 @@ def test_a_table_over_evaluations_has_gaps(records):
     assert [column.name for column in table.columns] == ["N=100", "N=200"]
     assert [row[1].text[:5] for row in table.table().rows] == ["0.000", "1.000"]
     assert table.table().rows[0][2].text == "-"
+
+
+def test_a_mean_has_a_spread_from_a_batch_of_a_thousand_texts_on(records):
+    ((mase, one),) = outcomes(records, mase=40).items()
+    spreads = []
+    for n in (999, 1000):
+        more = {name: np.resize(getattr(one, name), (n, *getattr(one, name).shape[1:])) for name in ("flips", "rows")}
+        (table, *_) = by_operator(TARGET, {mase: dataclasses.replace(one, numbers=np.arange(n), **more)}, 2)
+        spreads.append(table.columns[1].standings["mase"].summary.sd)
+    assert spreads[0] is None
+    assert spreads[1] == pytest.approx((0.75 * 0.25 / 1000) ** 0.5, rel=1)

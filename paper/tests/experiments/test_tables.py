@@ -2,6 +2,7 @@
 
 from paper.tests.experiments.samples import bits, write
 
+from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.tables import TABLE1
 
@@ -18,3 +19,12 @@ def test_tables_put_the_papers_figure_beside_ours(records):
     assert "paper 0.174 ± 0.018 (+0.076)" in found.page
     assert "mase reproduce table1 --data-dir DIR --targets lstm-imdb --methods mase-paper --n-texts 40" in found.page
     assert "40 texts of the test split; masked by" in found.page
+
+
+def test_a_setting_of_its_own_has_no_figure_in_the_paper(records):
+    chosen = tuple(map(parse, ("mase-paper", "mase-paper+n_samples=64")))
+    for configuration in chosen:
+        write(records, "lstm-imdb", str(configuration), [bits(1)] * 10 + [0] * 30)
+    found = TABLE1.report(Scope(("lstm-imdb",), n_texts=40, configurations=chosen), records)
+    assert len([line for line in found.page.splitlines() if "paper 0.174" in line]) == 1
+    assert {cell["spec"] for cell in found.data["cells"] if "paper" in cell} == {"mase-paper"}

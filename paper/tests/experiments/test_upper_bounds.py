@@ -29,6 +29,8 @@ def test_a_wide_search_is_exhaustive(black_box):
     assert set(found.order) == set(pairs[int(probabilities[:, target].argmin())])
     assert search(bound, target, 1, width=1000) == dataclasses.replace(search(bound, target, 1, 1), flipped=False)
     assert search(bound, target, len(words), width=1).n_queries == 6 + 5
+    assert found.flips(4).tolist() == [False, True, True, True]
+    assert not search(bound, target, 1, width=1).flips(4).any()
 
 
 def test_a_search_gives_up_when_the_words_are_gone():

@@ -249,14 +249,14 @@ def _phi(first: Bools, second: Bools) -> float:
 
 
 def _over_batches(values: Floats, batches: Sequence[Sequence[int]] | None) -> tuple[float | None, int]:
-    """Return the standard deviation of the means of the batches (with n - 1) and the number of batches."""
+    """Return the standard deviation of the means (with n - 1) of the batches with a value, and their number."""
     if batches is None:
         return None, 1
     if not all(len(batch) for batch in batches):
         raise OptionError("a batch is empty, expected at least one text in each")
     means = [values[np.asarray(batch)] for batch in batches]
     known = [float(batch[~np.isnan(batch)].mean()) for batch in means if not np.isnan(batch).all()]
-    return (float(np.std(known, ddof=1)) if len(known) > 1 else None), len(batches)
+    return (float(np.std(known, ddof=1)) if len(known) > 1 else None), len(known)
 
 
 def _existing(result: R | None) -> R:

@@ -90,7 +90,7 @@ def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
     (1, 3, 15)
     """
     check_shares(shares)
-    # Round to 10 decimals first: 0.1 * 30 is 3.0000000000000004 in floating point, but must give 3 words.
+    # Round to 10 decimals first: 0.07 * 100 is 7.000000000000001 in floating point, but must give 7 words.
     return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)
 
 

@@ -39,6 +39,12 @@ def test_words_that_may_change_do_not():
     assert str(found).startswith("read with care: another seed may not keep 4 of the 5 strongest words (probability")
 
 
+def test_nine_of_ten_seeds_have_to_agree():
+    for se, least, most in ((1.6, 0.92, 0.97), (2.0, 0.78, 0.88)):
+        assert least < probability_of_staying(np.array(SCORES), np.full(len(SCORES), se)) < most
+        assert verdict(se=se).reliable == (least > 0.9)
+
+
 def test_the_probability_is_that_of_two_seeds():
     # Two words that differ by d: the other one is listed with the probability Phi(d / 2s), since both seeds err.
     assert probability_of_staying(np.array([2.0, 1.0]), np.array([0.5, 0.5])) == pytest.approx(0.841, abs=0.05)
@@ -85,6 +91,7 @@ def test_scores_without_sampling_error_are_reliable():
 def test_of_a_short_text_the_stronger_half_is_judged():
     assert "the 2 strongest words" in str(attribution("a b c d", [4.0, 3.0, 0.2, 0.1], se=0.01).verdict)
     assert "the strongest word (" in str(attribution("a b", [4.0, 0.1], se=0.01).verdict)
+    assert "the strongest word (" in str(attribution("a b c", [4.0, 3.0, 0.1], se=0.01).verdict)
     assert not attribution("a b c d", [4.0, 1.0, 1.0, 0.1], se=1.0).verdict.reliable
 
 

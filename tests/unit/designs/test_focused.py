@@ -169,3 +169,10 @@ def test_a_rationale_is_of_words_that_suffice():
         alone[method] = response(kept)[0]
     assert alone["mase"] == pytest.approx(2, abs=0.3)
     assert alone["mase-rationale"] == pytest.approx(6, abs=0.3)
+
+
+def test_all_rows_have_the_probabilities_of_a_round():
+    design = Focused(sparse=0.3, p_high=0.9)
+    found = design.exhaustive(design.distribution(np.ones(3)))
+    chances = [0.7 / 8 + 0.3 * np.prod([0.1 if one else 0.9 for one in row]) for row in found.coordinates]
+    assert found.weights / 8 == pytest.approx(chances)

@@ -36,3 +36,7 @@ def test_scores_approach_those_of_all_rows(method):
 def test_what_a_probability_cannot_be(p_keep):
     with pytest.raises(OptionError, match="p_keep is"):
         Independent(p_keep)
+
+
+def test_coordinates_have_the_deviation_of_their_coin():
+    assert Independent(0.8).distribution(np.ones(3)).covariance.deviations == pytest.approx([0.4] * 3)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from mase.estimators.lasso import Lasso, solve_lasso
+from mase.estimators.lasso import Lasso, jackknifed, solve_lasso
 from mase.estimators.least_squares import LeastSquares
 from mase.regression.covariance import covariance
 from mase.regression.problem import Problem
@@ -87,3 +88,15 @@ def test_intervals_of_the_lasso_cover_what_many_rows_give(share):
         found = estimator.fit(Problem(z, z[:, 0] + rng.standard_normal(60), np.ones(60), None, True, np.eye(1) / 4))
         covered.append(abs(found.gamma[0] - share) <= 1.96 * np.sqrt(found.variances[0]))
     assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_the_jackknife_leaves_out_a_tenth_and_is_widened_by_students_distribution():
+    rng = np.random.default_rng(4)
+    z, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+
+    def solve(z, y):
+        return np.linalg.lstsq(z, y, rcond=None)[0]
+
+    left_out = np.array([solve(np.delete(z, range(k, 40, 10), 0), np.delete(y, range(k, 40, 10))) for k in range(10)])
+    wider = (stats.t.ppf(0.975, 9) / stats.norm.ppf(0.975)) ** 2
+    assert jackknifed(z, y, solve) == pytest.approx(wider * 9 / 10 * 9 * np.cov(left_out.T))

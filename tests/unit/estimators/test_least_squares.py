@@ -74,3 +74,15 @@ def test_what_differs_between_chains_adds_to_the_errors_of_high_coefficients():
     assert share == pytest.approx(0.04, rel=0.3)
     alike = LeastSquares().fit(replace(whole, y=z @ np.ones(p) + RNG.standard_normal(n), chains=chains))
     assert np.sqrt(alike.variances) == pytest.approx(0.05, rel=0.35)
+
+
+def test_noise_of_every_response_gives_the_covariance_of_weighted_least_squares():
+    """All rows that there are have no sampling error; responses with a variance of 1 give one of their own."""
+    z = np.array([[a, b, c] for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (-0.5, 0.5)])
+    weights = np.random.default_rng(3).uniform(0.2, 2, 8)
+    problem = Problem(z, np.arange(8.0), weights, None, True, covariance(0.5, np.ones(3)), exhaustive=True)
+    columns = np.column_stack([np.ones(8), z])
+    to_gamma = np.linalg.solve(columns.T @ (weights[:, None] * columns), columns.T * weights)[1:]
+    found = LeastSquares().fit(problem)
+    assert found.gamma == pytest.approx(to_gamma @ problem.y)
+    assert found.of_noise == pytest.approx(to_gamma @ to_gamma.T)

@@ -44,3 +44,22 @@ def test_ridge_does_not_shrink_what_every_penalty_explains_as_well():
     y = z.T @ truth
     found = Ridge().fit(Problem(z.T, y, np.ones(20), None, False, covariance(1.0, np.ones(40))))
     assert found.gamma == pytest.approx(truth, abs=0.3 * float(np.linalg.norm(truth)))
+
+
+def test_the_covariance_of_ridge_is_a_sandwich_and_what_rows_leave_of_the_prior():
+    rng = np.random.default_rng(1)
+    z, y = rng.standard_normal((12, 20)) * 0.1, rng.standard_normal(12)
+    found = Ridge(penalty=0.3).fit(Problem(z, y, np.ones(12), None, False, covariance(0.1, np.ones(20))))
+    scaled = z / 0.1
+    to_gamma = np.linalg.solve(scaled.T @ scaled + 12 * 0.3 * np.eye(20), scaled.T)
+    residuals = (y - scaled @ to_gamma @ y) / (1 - np.diag(scaled @ to_gamma))
+    prior = np.sum(y**2) / np.sum(scaled**2)
+    expected = to_gamma @ np.diag(residuals**2) @ to_gamma.T + prior * (np.eye(20) - to_gamma @ scaled)
+    assert found.covariance == pytest.approx(expected / 0.1**2)
+
+
+def test_all_rows_that_there_are_need_no_penalty():
+    z = np.array([[a, b, c] for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (-0.5, 0.5)])
+    y = np.random.default_rng(2).standard_normal(8)
+    found = Ridge().fit(Problem(z, y, np.ones(8), None, True, covariance(0.5, np.ones(3)), exhaustive=True))
+    assert found.gamma == pytest.approx([y[column > 0].mean() - y[column < 0].mean() for column in z.T])

@@ -170,3 +170,20 @@ def test_infidelity_at_the_best_scale_has_no_unit(unit):
     assert infidelities(unit * scores, moves, changes)[1:] == pytest.approx(infidelities(scores, moves, changes)[1:])
     with pytest.raises(MaseError, match="overflows, expected smaller scores"):
         infidelities(1e200 * scores, moves, changes)
+
+
+def test_perturbations_are_not_the_rows_that_were_explained():
+    """Scores fit the rows that they were estimated from better than others, even those of a model without order."""
+    asked = set()
+
+    def predict(texts):
+        asked.update(texts)
+        return additive(texts)
+
+    model, text = Callable(predict, labels=["neg", "pos"]), " ".join(f"word{number}" for number in range(20))
+    found = Explainer(model, method="mase-mask", n_samples=64, seed=3)(text, target=1)
+    bound, explained = masker(model, text), set(asked)
+    asked.clear()
+    Infidelity("mase-mask", n_samples=64).evaluate(Instance(model, text, 1, bound, np.array(found.scores), seed=3))
+    assert len(asked) > 60
+    assert len(asked & explained) < 6

@@ -36,6 +36,11 @@ def test_wilson_against_newcombes_table(count, n, low, high):
     assert wilson(count, n) == pytest.approx((found.low, found.high), abs=1e-12)
 
 
+def test_the_bounds_of_no_hits_and_of_all_hits_are_exact():
+    """By rounding a bound would be beyond 0 or 1, or beyond the share itself, for half of these numbers of texts."""
+    assert {(wilson(0, n)[0], wilson(n, n)[1]) for n in range(1, 100)} == {(0.0, 1.0)}
+
+
 def test_paired_share_covers_the_true_difference():
     """Of correlated shares .3 and .2 on 80 texts, 95 % intervals hold the difference in about 95 % of the samples."""
     rng = np.random.default_rng(0)
@@ -163,6 +168,7 @@ def test_summary_over_batches():
     assert overlapping.sd == pytest.approx(np.std([hits[:3].mean(), hits[2:5].mean()], ddof=1))
     part = summary_of_mean(np.array([1.0, np.nan, 3.0]), [[0, 1], [2]])
     assert (part.mean, part.n, part.sd) == (2, 2, pytest.approx(np.sqrt(2)))
+    assert summary_of_mean(np.array([1.0, np.nan, 3.0]), [[0], [1], [2]]).n_batches == 2  # as many as the spread is of
 
 
 def test_intervals_refuse_what_is_no_sample():

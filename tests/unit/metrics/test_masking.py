@@ -186,3 +186,9 @@ def test_a_text_without_a_yes_has_no_prediction():
     assert [masker(model, text).prediction for text in answers] == [0, None]
     single = Callable(lambda texts: [[0.3, 0.4, 0.3] for _ in texts])
     assert masker(single, "film").prediction == 1
+
+
+def test_a_label_at_one_half_is_still_predicted():
+    bound = masker(Callable(lambda texts: [[0.5, 0.2]] * len(texts), labels=["a", "b"], multilabel=True), "good film")
+    assert bound.prediction == 0
+    assert bound.flipped(np.array([[0.5, 0.9], [0.49, 0.1]]), 0).tolist() == [False, True]

@@ -19,16 +19,18 @@ TEXT = "the cast is superb but the plot is dull and that's all"
 
 
 def test_max_sensitivity_is_the_largest_relative_change(lstm_model):
-    bound, seen = masker(lstm_model, TEXT), []
+    bound, seen, seeds = masker(lstm_model, TEXT), [], []
 
     def rescore(model, seed):
         found = Explainer(model, method="mase-paper", n_samples=64, seed=seed)(TEXT, target=0).scores
         seen.append((model, np.array(found)))
+        seeds.append(seed)
         return found
 
     base = np.array(rescore(lstm_model, 5))
     one = Instance(lstm_model, TEXT, 0, bound, base, 5, rescore)
     (found,) = MaxSensitivity(radius=0.1, n_draws=3).evaluate(one)
+    assert seeds == [5] * 4  # so that sampling error is no sensitivity
     assert found == pytest.approx(max(np.sqrt(((s - base) ** 2).sum() / (base**2).sum()) for _, s in seen[1:]))
     assert all(np.abs(model.factors - 1).max() <= 0.1 for model, _ in seen[1:])
     assert found > MaxSensitivity(radius=0.001, n_draws=3).evaluate(one)[0] > 0

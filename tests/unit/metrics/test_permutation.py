@@ -69,6 +69,18 @@ def test_many_texts_are_near_the_t_test_however_small_the_p_value():
     assert (far < 1e-40).all()
 
 
+@pytest.mark.parametrize(("n", "losses"), [(60, 0), (100, 2), (300, 20)])
+def test_p_values_below_the_rounding_of_a_sum_of_counts_have_the_size_of_those_of_the_binomial_test(n, losses):
+    differences = np.concatenate([np.full(n - losses, 0.1), np.full(losses, -0.1)])
+    expected = scipy.stats.binomtest(losses, n).pvalue
+    assert np.log10(permutation_p_values(differences[:, None])) == pytest.approx(np.log10(expected), abs=1)
+
+
+def test_differences_that_cancel_say_nothing():
+    some = np.random.default_rng(6).normal(size=20)  # too many, and too uneven, to be counted
+    assert permutation_p_values(np.concatenate([some, -some])[:, None]) == pytest.approx(1.0, abs=1e-6)
+
+
 @pytest.mark.parametrize("wrong", [[1.0, 2.0, 3.0], [[np.inf], [1.0]]])
 def test_other_shapes_and_infinite_values_are_refused(wrong):
     with pytest.raises(ShapeError, match="expected finite numbers for n texts and m columns"):

@@ -20,7 +20,7 @@ WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "good": 0.09
 def test_masking_metrics_in_one_slow_line_each():
     text = "one superb but dull cast and good plot all in"
     model, words = Callable(additive, labels=["neg", "pos"]), text.split()
-    scores = np.array([WORTH.get(word, 0.0) for word in words]) + np.random.default_rng(0).normal(0, 0.05, len(words))
+    scores = np.array([WORTH.get(word, 0.0) for word in words]) + np.random.default_rng(2).normal(0, 0.05, len(words))
     order = sorted(range(len(words)), key=lambda i: -scores[i])
 
     def p(kept):

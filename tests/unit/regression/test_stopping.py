@@ -1,5 +1,6 @@
 """Tests of `mase.regression.stopping`."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -85,7 +86,11 @@ def test_margin_by_hand():
     estimate = Estimate(np.array([3.0, 1.0, 0.0]), np.diag([0.04, 0.05, 0.0]), 3.0)
     # gaps 2 and 3, spreads 0.3 and 0.2, bound at 1 - 0.05 / 2
     assert top_margin(estimate, 1, 0.95) == pytest.approx(2 / 0.3 / 1.959964, rel=1e-5)
+    # of the first two words with the third: gaps 3 and 1, and the same bound for two pairs
+    assert top_margin(estimate, 2, 0.95) == pytest.approx(1 / np.sqrt(0.05) / 1.959964, rel=1e-5)
     assert top_margin(estimate, 3, 0.95) == np.inf
+    together = Estimate(np.array([2.0, 1.0]), np.array([[0.5, 0.48], [0.48, 0.5]]), 2.0)  # a spread of 0.2
+    assert top_margin(together, 1, 0.95) == pytest.approx(1 / 0.2 / 1.644854, rel=1e-5)
     assert relative_error(estimate) == pytest.approx(0.3 / np.sqrt(10))
 
 
@@ -166,3 +171,4 @@ def test_scores_without_errors_never_end_a_search_for_the_top():
     assert [note.code for note in Stopping(stable_top=2).notes(unknown)] == ["top-unstable"]
     known = Estimate(np.array([3.0, 1.0]), np.eye(2), 2.0)
     assert Stopping(stable_top=2).enough(known)
+    assert not Stopping(stable_top=2).enough(replace(known, fallback="ridge regression was used"))
