@@ -38,7 +38,7 @@ def test_records_of_other_settings_are_neither_added_nor_read_together(tmp_path)
         file.append([{"row": 1}])
     assert read_lines(path, same=["precision"]) == [{"row": 0, "precision": "float32"}]
     path.write_text(path.read_text() + '{"row": 1}\n')
-    with pytest.raises(DataError, match=r"None.*float32"):
+    with pytest.raises(DataError, match=r"do not say their precision, expected .*float32"):
         read_lines(path, same=["precision"])
 
 

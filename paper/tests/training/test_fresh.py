@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mase
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 from mase_paper.experiments.testbeds import TARGETS
 from mase_paper.models.fresh import read
 from mase_paper.training import RECIPES, UNBUNDLED, train
@@ -73,6 +73,11 @@ def test_a_damaged_model_is_told(trained, tmp_path, file, damage):
     (folder / file).write_bytes(damage((folder / file).read_bytes()))
     with pytest.raises(DataError, match="mase train cnn-imdb-rating --overwrite"):
         read(folder)
+
+
+def test_a_device_that_is_not_there_is_no_damage(trained):
+    with pytest.raises(OptionError, match="device is 'nonsense'"):
+        read(trained, "nonsense")
 
 
 def test_another_model_is_not_taken_for_that_of_a_target(trained, tmp_path):

@@ -89,9 +89,10 @@ def _other(path: Path, known: Iterable[Mapping[str, Any]], made_with: Mapping[st
     for one in known:
         for name, value in made_with.items():
             if one.get(name) != value:
+                got = f"with {name} {one[name]!r}" if name in one else f"that do not say their {name}"
                 return (
-                    f"{str(path)!r} has records with {name} {one.get(name)!r}, expected {value!r}; run with the same "
-                    "settings, or write to another folder (--records)"
+                    f"{str(path)!r} has records {got}, expected {name} {value!r}; run with the same settings, or move "
+                    "the file away"
                 )
     return None
 

@@ -65,6 +65,8 @@ class Target:
         ------
         DataError
             If a model of the confirmation is not in that folder, or another one, or a damaged one.
+        OptionError
+            If the device is not available.
         """
         if self.task is None:
             from mase.models import load

@@ -14,9 +14,10 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
 from mase.models.callable import Callable as Function
+from mase.models.devices import moved
 from mase.models.protocol import Model
 from mase.models.torch_module import TorchModule
 from mase_paper.models import tfidf
@@ -51,6 +52,8 @@ def read(folder: Path, device: str | None = None) -> Model:
     ------
     DataError
         If a file is missing or damaged.
+    OptionError
+        If the device is not available.
     """
     missing = [file for file in _FILES if not (folder / file).is_file()]
     if missing:
@@ -64,6 +67,8 @@ def read(folder: Path, device: str | None = None) -> Model:
         if hashlib.sha256(weights).hexdigest() != config["training"]["weights_sha256"]:
             raise ValueError("model.safetensors has another checksum than config.json says")
         return _opened(FRESH[config["name"]], config["labels"], folder / "vocabulary.txt", weights, device)
+    except OptionError:  # of the device; the files may be all right
+        raise
     except (LookupError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
             f"{str(folder)!r} is no model of the confirmation, or is damaged ({error}); run: "
@@ -88,7 +93,7 @@ def _opened_cnn(
     state = {name: tensor.to(torch.float32) for name, tensor in safetensors.torch.load(weights).items()}
     module.load_state_dict(state)
     return TorchModule(
-        module.requires_grad_(requires_grad=False).eval().to(device or "cpu"),
+        moved(module.requires_grad_(requires_grad=False).eval(), device),
         tokenize=vocabulary.encode,
         labels=labels,
         embedding="embedding",
