@@ -128,8 +128,8 @@ def unknown_notes(*read: Tokens) -> tuple[Note, ...]:
     if not unknown or 2 * len(unknown) < n_tokens:
         return ()
     message = (
-        f"tokens unknown to the tokenizer: {len(unknown):,} of {n_tokens:,} ({_listed(unknown)}); the model cannot "
-        "tell them apart; check that this is the tokenizer of the model, and made for such texts"
+        f"{100 * len(unknown) // n_tokens}% of the tokens are unknown to the tokenizer ({_listed(unknown)}), and the "
+        "model cannot tell these apart; check that this is the tokenizer of the model, and made for such texts"
     )
     return (Note("unknown-words", message),)
 
