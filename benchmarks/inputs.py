@@ -31,7 +31,7 @@ from inputs_peers import BATCH, LIBRARIES, Input, Reading
 from mase.arrays import Floats
 from mase.datasets import load
 from mase.document import Document
-from mase.files import write_text
+from mase.files import drop_cut_line
 from mase.metrics.delta_accuracy import flips
 from mase.metrics.intervals import paired_mean
 from mase.metrics.masking import masker, with_cache
@@ -233,11 +233,8 @@ def collect(models: dict[str, Reading], options: argparse.Namespace) -> dict[str
     path, deadline = FOLDER / "records.jsonl", time.monotonic() + 60 * options.minutes
     if options.fresh:
         path.unlink(missing_ok=True)
-    content = path.read_text(encoding="utf-8") if path.is_file() else ""
-    whole = content[: content.rfind("\n") + 1]
-    if whole != content:  # a kill cut off the last line
-        write_text(path, whole)
-    known = {record["key"]: record for record in map(json.loads, whole.splitlines())}
+    lines = drop_cut_line(path).splitlines() if path.is_file() else []
+    known = {record["key"]: record for record in map(json.loads, lines)}
     found: dict[str, list[dict[str, Any]]] = {task: [] for task in TASKS}
     counted = {task: Counted(reading.head) for task, reading in models.items()}
     makers = {"pairs": pair_cases, "sentences": sentence_cases, "long texts": long_cases}

@@ -13,7 +13,7 @@ from tasks import MAX_NEW_TOKENS, Case, messages
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from mase.arrays import Bools, Floats
-from mase.files import write_text
+from mase.files import drop_cut_line, write_text
 from mase.models.rewriting import rewritten
 
 __all__ = ["Asked", "LanguageModel", "Planned", "Scorer", "log_odds"]
@@ -114,11 +114,7 @@ class Scorer:
             ids = model.answer(case)
             line = {"context": case.context, "query": case.query, "answer": model.tokenizer.decode(ids), "ids": ids}
             write_text(file, json.dumps(line) + "\n")
-        content = file.read_text(encoding="utf-8")
-        whole = content[: content.rfind("\n") + 1]
-        if whole != content:  # a kill cut off the last line
-            write_text(file, whole)
-        head, *rows = map(json.loads, whole.splitlines())
+        head, *rows = map(json.loads, drop_cut_line(file).splitlines())
         self.answer: list[int] = head["ids"]
         self._known = {_key(np.array([bit == "1" for bit in one["kept"]])): one["log_p"] for one in rows}
 

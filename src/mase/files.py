@@ -17,6 +17,7 @@ __all__ = [
     "cannot_read",
     "cannot_write",
     "check_writable",
+    "drop_cut_line",
     "file_state",
     "read_bytes",
     "replacing",
@@ -102,6 +103,22 @@ def _read_pipe(path: str | os.PathLike[str]) -> bytes:
             raise DataError(f"cannot read {os.fspath(path)!r}: it is a pipe without a writer, expected a file")
         os.set_blocking(descriptor, True)
         return (first or b"") + file.read()
+
+
+def drop_cut_line(path: str | os.PathLike[str]) -> bytes:
+    """Remove the last line of a file if a kill cut it off, and return the lines that are left.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or written.
+    """
+    content = read_bytes(path)
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        with writing(path):
+            os.truncate(path, len(whole))
+    return whole
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -90,14 +90,14 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def scored(self) -> list[Span]:
-        """Return the spans of the tokens that can have a score."""
-        return [span for span, fixed in zip(self.spans, self.fixed, strict=True) if span is not None and not fixed]
+    def scored(self) -> list[tuple[int, Span]]:
+        """Return the ids and spans of the tokens that can have a score."""
+        every = zip(self.ids, self.spans, self.fixed, strict=True)
+        return [(token, span) for token, span, fixed in every if span is not None and not fixed]
 
     def unknown(self) -> list[Span]:
-        """Return those of `scored` whose token says only that the tokenizer does not know the characters."""
-        named = zip(self.ids, self.spans, self.fixed, strict=True)
-        return [span for token, span, fixed in named if span is not None and not fixed and token == self.unknown_id]
+        """Return the spans of those of them that say only that the tokenizer does not know the characters."""
+        return [span for token, span in self.scored() if token == self.unknown_id]
 
     def unread(self) -> list[Span]:
         """Return the words of letters or digits in `text` without a token, but for those in markup or cut off."""

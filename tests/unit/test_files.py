@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mase.files import replacing, write_text
+from mase.files import drop_cut_line, replacing, write_text
 
 
 def test_the_content_is_on_the_disk_before_the_file_has_its_name(tmp_path, monkeypatch):
@@ -39,3 +39,13 @@ def test_a_draft_that_fails_leaves_the_file_as_it_was(tmp_path):
         fail(draft)
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("content", "whole"), [(b"one\ntwo\n", b"one\ntwo\n"), (b"one\ntw", b"one\n"), (b"on", b""), (b"", b"")]
+)
+def test_a_line_that_was_cut_off_is_removed(tmp_path, content, whole):
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(content)
+    assert drop_cut_line(path) == whole
+    assert path.read_bytes() == whole

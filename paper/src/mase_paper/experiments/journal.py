@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mase.errors import DataError
-from mase.files import check_writable, writing
+from mase.files import check_writable, drop_cut_line, writing
 from mase.platforms import lock, locked
 from mase_paper.experiments.lines import write_whole
 from mase_paper.experiments.records import Record, Records, dumps, loads
@@ -166,7 +166,7 @@ class Journal:
             if not lock(file):
                 file.close()
                 raise DataError(f"{self.path} is being written by another run; wait for it, or use another --output")
-            _drop_incomplete_line(self.path)
+            drop_cut_line(self.path)
         self._file, self._synced = file, time.monotonic()
         self._has_header = existing.headers[-1:] == (self.header,)
         return file
@@ -184,10 +184,3 @@ class Journal:
                         f"{header.get(key)!r}, expected {self.header.get(key)!r}; run with the same settings, or use "
                         "another --output (--fresh drops the records)"
                     )
-
-
-def _drop_incomplete_line(path: Path) -> None:
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mase.errors import DataError
-from mase.files import check_writable, read_bytes, writing
+from mase.files import check_writable, drop_cut_line, read_bytes, writing
 from mase.platforms import lock
 
 __all__ = ["Lines", "continued", "read_lines", "write_whole"]
@@ -79,8 +79,7 @@ def continued(path: Path, made_with: Mapping[str, Any] | None = None) -> Iterato
         if not lock(file):
             raise DataError(f"{str(path)!r} is being written by another run; wait for it, or write to another folder")
         known = tuple(read_lines(path))
-        with writing(path):
-            os.truncate(path, read_bytes(path).rfind(b"\n") + 1)
+        drop_cut_line(path)
         yield Lines(path, known, made_with or {}, file, _other(path, known, made_with or {}))
 
 
