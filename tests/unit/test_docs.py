@@ -19,6 +19,7 @@ from tests.unit.test_architecture import registries
 
 import mase
 from mase.cli import main
+from mase.errors import MissingDependencyError
 from mase.methods import METHODS, resolve
 from mase.metrics import METRICS
 from mase.render.terminal import heat_map
@@ -64,6 +65,8 @@ def resolves(reference: str) -> bool:
         found = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
+    except MissingDependencyError:  # a name that is there once its package is
+        return True
     except (ImportError, AttributeError):
         return False
     return True

@@ -111,7 +111,7 @@ def test_a_good_folder_loads(folder):
     assert load(folder).predict([TEXT]) == pytest.approx(HuggingFace(folder).predict([TEXT]))
 
 
-def test_every_call_says_that_no_code_is_trusted_and_that_nothing_is_fetched(folder, monkeypatch):
+def test_every_call_says_that_no_code_is_trusted_and_that_nothing_is_fetched(folder, minilm_folder, monkeypatch):
     """The folder is checked before; this is the second lock."""
     said = []
     for name in ("AutoConfig", "AutoModelForSequenceClassification", "AutoTokenizer"):

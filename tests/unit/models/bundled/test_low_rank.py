@@ -10,7 +10,7 @@ from mase.errors import DataError
 from mase.models import bundled, load
 
 
-def test_low_rank_changes_that_do_not_fit_are_refused_before_they_are_multiplied(tmp_path):
+def test_low_rank_changes_that_do_not_fit_are_refused_before_they_are_multiplied(tmp_path, minilm_folder):
     from safetensors.torch import load_file, save_file
 
     place = Path(shutil.copytree(bundled.folder("bert-imdb"), tmp_path / "own"))
