@@ -36,7 +36,8 @@ class Callable(Reopened):
     the value itself for a number or a category. Every record is a new dict.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. A number or
-    a category is one word; masked, it is its background value. Only one thread at a time calls the function.
+    a category is one word; masked, it is its background value. Threads that share a `Callable` call the function in
+    turns. Each `Callable` has turns of its own, and `mase.explain` makes one for every call.
 
     Parameters
     ----------
@@ -190,7 +191,8 @@ class Callable(Reopened):
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return the class scores or values `(n, k)` of n texts or records.
 
-        They are checked by `mase.models.expected_output.ExpectedOutput`. Only one thread at a time calls the function.
+        They are checked by `mase.models.expected_output.ExpectedOutput`. Threads take turns, but not those of another
+        adapter of the same function.
 
         Raises
         ------
