@@ -245,8 +245,12 @@ def test_inputs_of_another_type(lstm_model):
             ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
         ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"),
         ({"estimator": "magic"}, "estimator"),
-        ({"center": np.nan}, "center"), ({"sigma": 0.0}, "sigma"), ({"batch_size": 0}, "batch_size"),
-        ({"sigma": "big"}, "sigma"),
+        ({"center": 1.0}, "center given"), ({"sigma": 0.1}, "sigma given"), ({"batch_size": 0}, "batch_size"),
+        ({"method": "mase-nlgp", "center": np.nan}, "center is nan"),
+        ({"method": "mase-nlgp", "center": "0"}, "center is '0'"),
+        ({"method": "mase-nlgp", "sigma": 0.0}, "sigma is 0"),
+        ({"method": "mase-nlgp", "sigma": "0.1"}, "sigma is '0.1'"),
+        ({"method": "mase-nlgp", "sigma": lambda p: ["0.1"] * p}, "sigma is"),
     ],
 )  # fmt: skip
 def test_bad_options_name_themselves(lstm_model, options, match):

@@ -19,6 +19,7 @@ from mase.cli.options import (
     trust_remote_code,
     units,
 )
+from mase.cli.source import one_file
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.outputs import OUTPUTS
 
@@ -115,7 +116,7 @@ _how = options(
     metavar="FILE",
     help=f"Also write a file in the format of its suffix: .{', .'.join(OUTPUTS.names)}; repeatable.",
 )
-@click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
+@one_file("--html", text="Also write one self-contained HTML page.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files once the new ones are complete.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard output.")
 def cite(

@@ -20,7 +20,7 @@ from mase.cli.options import (
     units,
     where,
 )
-from mase.cli.source import source
+from mase.cli.source import one_file, source
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.pictures import PICTURES
@@ -108,7 +108,12 @@ _what_is_evaluated = options(
 @download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-@click.option("-o", "--output", metavar="FILE.json", help="Also write JSON with the values of every text; - is --json.")
+@one_file(
+    "-o",
+    "--output",
+    metavar="FILE.json",
+    text="Also write JSON with the values of every text; - is --json.",
+)
 @click.option(
     "--table",
     "tables",
@@ -117,11 +122,10 @@ _what_is_evaluated = options(
     type=_ending(FORMATS),
     help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}; can be repeated.",
 )
-@click.option(
+@one_file(
     "--plot",
-    metavar="FILE",
-    type=_ending(PICTURES),
-    help=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURES)}.",
+    check=_ending(PICTURES),
+    text=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURES)}.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file once the new one is complete.")
 def evaluate(

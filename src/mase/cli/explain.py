@@ -20,7 +20,7 @@ from mase.cli.options import (
     threads,
     trust_remote_code,
 )
-from mase.cli.source import source
+from mase.cli.source import one_file, source
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ __all__ = ["explain"]
     metavar="FILE",
     help=f"Also write a file in the format of its suffix: .{', .'.join(OUTPUTS.names)}; repeatable.",
 )
-@click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
+@one_file("--html", text="Also write one self-contained HTML page.")
 @click.option("--append", is_flag=True, help="Resume after the results in the --output file of JSON lines.")
 @click.option(
     "--overwrite",

@@ -24,15 +24,15 @@ def standard_output(output: str | None, *, as_json: bool) -> tuple[bool, str | N
 
 
 def check_suffix(output: str | None, expected: str) -> None:
-    """Check that an output file does not have the suffix of another format.
+    """Check that an output file does not have the suffix of another format; it may have none, as `/dev/fd/3`.
 
     Raises
     ------
     UsageError
-        If it has the suffix of another output.
+        If it has another suffix than one of the expected format.
     """
     suffix = "" if output is None else Path(output).suffix.lower()
-    if suffix != expected and suffix[1:] in OUTPUTS and OUTPUTS[suffix[1:]] is not OUTPUTS[expected[1:]]:
+    if suffix and not (suffix[1:] in OUTPUTS and OUTPUTS[suffix[1:]] is OUTPUTS[expected[1:]]):
         raise click.UsageError(
             f"got --output {output}, expected a file that ends in {expected}, for JSON; --table writes tables"
         )

@@ -21,6 +21,7 @@ from mase.cli.options import (
     trust_remote_code,
     where,
 )
+from mase.cli.source import one_file
 from mase.corpus.engines import ENGINES
 
 __all__ = ["run"]
@@ -63,7 +64,7 @@ _where = options(
 
 @click.command(short_help="Explain a corpus, on all processors or a cluster.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", metavar="RUN", help="Folder of the run, or a URI such as s3://bucket/folder.")
+@one_file("-o", "--output", metavar="RUN", text="Folder of the run, or a URI such as s3://bucket/folder.")
 @_which_texts
 @model
 @server

@@ -2,6 +2,8 @@
 
 import click
 
+from mase.cli.source import one_file
+
 __all__ = ["summary"]
 
 _folder = click.Path(file_okay=False)
@@ -20,9 +22,9 @@ _folder = click.Path(file_okay=False)
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Longest list.")
 @click.option("--examples", is_flag=True, help="Also show three examples of each word in context.")
-@click.option("--csv", "csv_folder", type=_folder, metavar="FOLDER", help="Also write each table as CSV.")
-@click.option("--parquet", "parquet_folder", type=_folder, metavar="FOLDER", help="Also write each table as Parquet.")
-@click.option("--html", "html_folder", type=_folder, metavar="FOLDER", help="Also write a report for a browser.")
+@one_file("--csv", "csv_folder", check=_folder, metavar="FOLDER", text="Also write each table as CSV.")
+@one_file("--parquet", "parquet_folder", check=_folder, metavar="FOLDER", text="Also write each table as Parquet.")
+@one_file("--html", "html_folder", check=_folder, metavar="FOLDER", text="Also write a report for a browser.")
 def summary(
     *,
     run: str,

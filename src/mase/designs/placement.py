@@ -7,9 +7,10 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.errors import OptionError
-from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance
+from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance, real_sigma
 from mase.regression.laws import Laws
 from mase.regression.problem import Distribution, Sample
+from mase.scalars import is_real
 
 __all__ = [
     "Gaussian",
@@ -40,7 +41,7 @@ class Gaussian:
     Raises
     ------
     OptionError
-        If the centre is not a finite number.
+        If the centre is not a finite number, or sigma has no real numbers.
     """
 
     sigma: Any = 0.1
@@ -48,11 +49,13 @@ class Gaussian:
     rounds = 1
 
     def __post_init__(self) -> None:
-        if self.center is None or not np.isfinite(self.center) or self.sigma is None:
+        if not is_real(self.center) or not np.isfinite(self.center) or self.sigma is None:
             raise OptionError(
                 f"center is {self.center!r} and sigma is {self.sigma!r}, expected a finite center (1 is the text, 0 is "
                 "the reference) and a standard deviation"
             )
+        if not callable(self.sigma):
+            real_sigma(self.sigma)
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution N(center, Sigma) of the coordinates whose scale is not 0."""

@@ -36,7 +36,8 @@ class Callable(Reopened):
     the value itself for a number or a category. Every record is a new dict.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. A number or
-    a category is one word; masked, it is its background value. Only one thread at a time calls the function.
+    a category is one word; masked, it is its background value. Threads that share a `Callable` call the function in
+    turns. Each `Callable` has turns of its own, and `mase.explain` makes one for every call.
 
     Parameters
     ----------
@@ -131,12 +132,15 @@ class Callable(Reopened):
         if self._labels is not None:
             return (f"not {self._labels[0]}", self._labels[0])
         assert self._n_columns is not None
-        return value_names(self._n_columns) if self.returns_values else tuple(map(str, range(self._n_columns)))
+        if self.returns_values:
+            return value_names(self._n_columns)
+        return tuple(map(str, range(max(2, self._n_columns))))  # one column is the score of the second of two classes
 
     @property
     def description(self) -> Description:
         """What the function was taken for."""
-        return of_function(self, self._predict, is_named=self._is_named)
+        labels = self.labels  # asks the function if it was not asked before
+        return of_function(self, self._predict, labels, is_named=self._is_named, of_one_column=self._n_columns == 1)
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.
@@ -190,7 +194,8 @@ class Callable(Reopened):
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return the class scores or values `(n, k)` of n texts or records.
 
-        They are checked by `mase.models.expected_output.ExpectedOutput`. Only one thread at a time calls the function.
+        They are checked by `mase.models.expected_output.ExpectedOutput`. Threads take turns, but not those of another
+        adapter of the same function.
 
         Raises
         ------
@@ -203,8 +208,9 @@ class Callable(Reopened):
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
             found = self._called(texts)
-            scores = ExpectedOutput(self.name, self._output, self._labels, self.opened_as).scores(found, texts)
-            self._n_columns = scores.shape[1]
+            expected = ExpectedOutput(self.name, self._output, self._labels, self.opened_as)
+            answered = expected.columns(found, texts)
+            self._n_columns, scores = answered.shape[1], expected.of_all_classes(answered)
             columns = _columns_of(found)
             if columns is None:
                 return scores

@@ -94,17 +94,30 @@ def precision_of(module: Any) -> str | None:
     return next((name.removeprefix("torch.") for name in types), None)
 
 
-def of_function(model: Any, function: Any, *, is_named: bool) -> Description:
+def of_function(
+    model: Any, function: Any, labels: Sequence[str], *, is_named: bool, of_one_column: bool
+) -> Description:
     """Return the description of a model that is known by a function, perhaps of an estimator."""
     owner = getattr(function, "__self__", None)
     kind = f"{model.kind} {model.name}" if owner is None else f"{model.package} {type(owner).__name__}"
     named = "given" if getattr(owner, "classes_", None) is None else "classes_ of the estimator"
-    guesses = unnamed(model.labels, f"pass mase.models.{model.opened_as}(..., labels=[...]), one name per column")
+    adapter = f"mase.models.{model.opened_as}"
+    if of_one_column and not is_named and not model.returns_values:
+        return Description(kind, "its one column", guesses=(_of_one_column(labels[1], adapter),))
+    guesses = unnamed(labels, f"pass {adapter}(..., labels=[...]), one name per column")
     if not is_named:
-        k = len(model.labels)
-        numbered = model.labels == (value_names(k) if model.returns_values else tuple(map(str, range(k))))
+        k = len(labels)
+        numbered = labels == (value_names(k) if model.returns_values else tuple(map(str, range(k))))
         named = "the columns, numbered" if numbered else "the answers of the model"
     return Description(kind, named, guesses=guesses)
+
+
+def _of_one_column(second: str, adapter: str) -> Guess:
+    """Return the guess about a function of one number per text, which nobody said anything about."""
+    return Guess(
+        f"the one number per text is the probability of the second of two classes, {second!r}",
+        f"pass {adapter}(..., labels=['no', 'yes']) with their names, or outputs='values' if it is no probability",
+    )
 
 
 def described(owner: str, labels_from: str, remedy: str) -> property:

@@ -46,6 +46,23 @@ class ExpectedOutput:
     def scores(self, result: Any, texts: Sequence[object]) -> Floats:
         """Return class scores `(n, k)`, k >= 2, or values `(n, k)` from the output for n texts, in a new array.
 
+        Raises
+        ------
+        MaseError
+            If the output is not what is expected (see `columns`).
+        """
+        return self.of_all_classes(self.columns(result, texts))
+
+    def of_all_classes(self, columns: Floats) -> Floats:
+        """Return class scores `(n, k)`, k >= 2, or values from checked columns: one is that of the second class."""
+        if self._of_values or columns.shape[1] > 1:
+            return columns
+        other = np.zeros_like(columns) if self.output.kind == "logits" else 1 - columns
+        return np.concatenate([other, columns], axis=1)
+
+    def columns(self, result: Any, texts: Sequence[object]) -> Floats:
+        """Return the columns `(n, c)` of the output for n texts, checked and in a new array.
+
         The output is a list, a NumPy array without masked entries, a torch tensor of any precision and device, a data
         frame, a sparse matrix, or anything else that NumPy reads as real numbers `(n, k)`, `(n, 1)` or `(n,)`. A single
         column is the score of the second of two classes, or one value.
@@ -74,10 +91,7 @@ class ExpectedOutput:
             raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite {what}{without_words(bad_texts)}")
         if self.output.kind == "probabilities":
             self._check_range(table, texts)
-        if table.shape[1] == 1 and not self._of_values:
-            other = np.zeros_like(table) if self.output.kind == "logits" else 1 - table
-            table = np.concatenate([other, table], axis=1)
-        if self.output == Output("probabilities"):
+        if self.output == Output("probabilities") and table.shape[1] > 1:
             self._check_sums(table, texts)
         return table
 

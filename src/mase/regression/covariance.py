@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve
 from mase.arrays import Floats, Ints, as_floats
 from mase.errors import OptionError, ShapeError
 
-__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "scatter", "times"]
+__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "real_sigma", "scatter", "times"]
 
 # Beyond this number of coordinates only variances are stored: the memory of a full matrix grows quadratically.
 MOST_CORRELATED = 2_000
@@ -99,7 +99,7 @@ def covariance(sigma: Any, scale: Floats) -> Covariance:
     Raises
     ------
     OptionError
-        If sigma is not positive (definite) or not symmetric.
+        If sigma has no real numbers, or is not positive (definite) or not symmetric.
     ShapeError
         If its size is not p.
 
@@ -121,15 +121,33 @@ def covariance(sigma: Any, scale: Floats) -> Covariance:
     matrix = as_floats(values, (p, p), "sigma") * np.outer(scale, scale)
     if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
         raise OptionError("sigma is not symmetric, expected a covariance matrix; pass (sigma + sigma.T) / 2")
-    return Covariance(np.sqrt(np.diag(matrix)), _factor(matrix))
+    factor = _factor(matrix)
+    return Covariance(np.sqrt(np.diag(matrix)), factor)
+
+
+def real_sigma(sigma: Any) -> Floats:
+    """Return a noise level that is not a function as an array, of the shape it has.
+
+    Raises
+    ------
+    OptionError
+        If it is no array of real numbers.
+    """
+    try:
+        values = np.asarray(sigma)
+    except (TypeError, ValueError):  # such as a list of lists of different lengths
+        values = np.empty(0, dtype=np.object_)
+    if values.dtype.kind not in "fiu":
+        raise OptionError(
+            f"sigma is {sigma!r:.60}, expected a standard deviation, one per coordinate, a covariance matrix, or a "
+            "function of the number of coordinates that returns one of these"
+        )
+    return values.astype(np.float64)
 
 
 def _restricted(sigma: Any, active: Ints, p: int) -> Floats:
     """Return sigma as an array; an array for all p coordinates is restricted to the active ones `(a,)`."""
-    try:
-        values = np.asarray(sigma, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"sigma is {sigma!r}, expected a number, ({p},) or ({p}, {p})") from None
+    values = real_sigma(sigma)
     if values.shape == (p,):
         return values[active]
     return values[np.ix_(active, active)] if values.shape == (p, p) else values

@@ -153,6 +153,13 @@ def test_two_attributions_may_be_read_from_one_file(run, table, tmp_path):
     assert (tmp_path / "out.json").is_file()
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.md", "out.tex", "out.xyz"])
+def test_json_goes_to_no_file_with_another_suffix(run, table, tmp_path, name):
+    found = run("-i", table(), "-o", tmp_path / name)
+    assert (found.exit_code, f"{name}, expected a file that ends in .json" in found.stderr) == (2, True)
+    assert not (tmp_path / name).exists()
+
+
 def test_output_to_a_dash_is_json_on_standard_output(run, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run("-i", table(), "-o", "-")

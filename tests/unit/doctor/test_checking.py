@@ -31,6 +31,20 @@ def test_a_function_without_names_of_classes():
     assert mase.check(Callable(half, ["neg", "pos"])).guesses == ()
 
 
+@pytest.mark.parametrize("share", [0.2, [0.2]])
+def test_one_number_per_text_is_taken_for_a_probability(share):
+    def box(texts):
+        return [share for _ in texts]
+
+    found = mase.check(box)
+    assert (found.labels, found.output) == (("0", "1"), "probabilities")
+    (guess,) = found.guesses
+    assert ("second of two classes" in guess.what, "outputs='values'" in guess.remedy) == (True, True)
+    assert mase.check(Callable(box, ["no", "yes"])).guesses == ()
+    assert mase.check(Callable(box, ["yes"])).labels == ("not yes", "yes")
+    assert not any("probability" in guess.what for guess in mase.check(Callable(box, outputs="values")).guesses)
+
+
 def test_an_estimator_names_its_classes():
     estimator = make_pipeline(CountVectorizer(), LogisticRegression()).fit(["good", "bad"], ["pos", "neg"])
     found = mase.check(estimator)

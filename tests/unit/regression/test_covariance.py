@@ -26,9 +26,11 @@ def test_color_whiten_solve_and_matrix_agree(sigma):
         (0.0, OptionError), (-1.0, OptionError), (np.nan, OptionError), (np.ones(2), ShapeError),
         (np.ones((3, 2)), ShapeError),
         (np.ones((3, 3)), OptionError), (FULL + np.triu(np.ones((3, 3)), 1), OptionError),
-        (np.where(FULL > 0, np.inf, FULL), NonFiniteError),
+        (np.where(FULL > 0, np.inf, FULL), NonFiniteError), (-FULL, OptionError),
+        ("0.1", OptionError), (["0.1"] * 3, OptionError), (True, OptionError), (0.1j, OptionError), ({}, OptionError),
+        ([[0.1], [0.1, 0.1], [0.1]], OptionError), (lambda p: ["0.1"] * p, OptionError),
     ],
 )  # fmt: skip
 def test_bad_sigma(sigma, error):
-    with pytest.raises(error, match="sigma"), np.errstate(invalid="ignore"):
+    with pytest.raises(error, match="sigma"):
         covariance(sigma, np.ones(3))
