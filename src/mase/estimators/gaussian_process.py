@@ -14,7 +14,7 @@ from mase.regression.covariance import MOST_CORRELATED, no_scatter
 from mase.regression.distinct_rows import DistinctRows, numbered
 from mase.regression.estimate import Estimate
 from mase.regression.factored import Factored, Prior, Whitened
-from mase.regression.influence import Influence
+from mase.regression.influence import Influence, checked
 from mase.regression.laws import Aim, Laws, Mixture, self_consistent
 from mase.regression.posterior import Posterior
 from mase.regression.problem import Problem
@@ -255,7 +255,7 @@ class _Solved:
             changed, expected = block.influence.changes(target)
             changes[block.indices] = changed[rows.group] / self.n_blocks
             clusters = _clusters(block.problem, rows)
-            spread = (1 - self.unsure) * _checked(found.covariance, changed, expected, clusters)
+            spread = (1 - self.unsure) * checked(found.covariance, changed, expected, clusters)
             if self.unsure:
                 alike = Posterior.under(rows, block.alike)
                 spread += self.unsure * (found.covariance + alike.covariance) / 2
@@ -281,20 +281,3 @@ def _clusters(problem: Problem, rows: DistinctRows) -> Ints:
         return np.arange(u)
     first = np.unique(rows.group, return_index=True)[1]
     return np.unique(problem.laws.shares.argmax(axis=0)[first], return_inverse=True)[1].ravel()
-
-
-def _checked(covariance: Floats, changed: Floats, expected: Floats, clusters: Ints) -> Floats:
-    """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
-
-    It is rescaled by the squares of what rows change `(u, p)` over those to expect. For the share of all subsets that
-    were not asked it is averaged with the sum of the squares of what clusters of rows `(u,)` change, the jackknife,
-    which shows how much the choice of rows matters.
-    """
-    squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
-    ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
-    unasked = 1 - len(changed) * 2.0 ** -len(squares)
-    number = int(clusters.max()) + 1
-    together = np.zeros((number, len(squares)))
-    np.add.at(together, clusters, changed)
-    jackknife = number / max(number - 1, 1) * together.T @ together
-    return np.asarray(((2 - unasked) * covariance * np.outer(ratios, ratios) + unasked * jackknife) / 2)

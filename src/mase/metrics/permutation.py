@@ -18,8 +18,6 @@ _MOST_TEXTS = 16
 _DRAWS, _CHUNK = 9_999, 1_000
 # Up to so many possible sums, and so many of them times different sizes, all sums are counted.
 _MOST_SUMS, _MOST_WORK = 200_000, 4_000_000
-# Below this, a sum of counts is not exact any more.
-_SMALLEST = 1e-10
 # The approximation has to be within so many standard errors of the share among random patterns.
 _AGREES = 4.0
 # Below this share of the sum of sizes, two sums differ by rounding alone.
@@ -37,7 +35,8 @@ def permutation_p_values(differences: Any, seed: int = 0) -> Floats:
     The share is exact for up to 16 texts that differ, and for differences that are multiples of one number, such as
     those of Delta Accuracy: the patterns of each sum are then counted. For differences of 0 and 1, this is McNemar's
     exact test. Otherwise it is the saddlepoint approximation of the tail (J. Robinson, JRSS B 1982). It is compared
-    with the share among 9,999 random patterns, which takes its place where they disagree.
+    with the share among 9,999 random patterns, which takes its place where they disagree. Where only a few of all
+    patterns are as far from 0, which makes p-values of less than 1e-4, it may be half of the share.
 
     Parameters
     ----------
@@ -78,15 +77,21 @@ def _exact(column: Floats) -> float:
     sizes = _multiples(np.abs(column))
     if sizes is None:
         return np.nan
-    # The characteristic function of a sum with random signs is the product of cosines.
     most, observed = int(sizes.sum()), abs(int(np.sign(column) @ sizes))
+    if observed in {0, most}:
+        return 1.0 if not observed else 2.0 ** (1 - n)
+    # Signs so likely positive that the observed sum is the expected one: a small share is known to as many digits as a
+    # large one. The characteristic function of their sum is the product of those of the terms.
+    relative = sizes / sizes.max()
+    t = _tilt(relative, observed / sizes.max())
     length = next_fast_len(2 * most + 1, real=True)
-    turns, product = np.arange(length // 2 + 1) / length, 1.0
+    turns, product = np.arange(length // 2 + 1) / length, np.ones(1)
     for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
-        product = product * np.cos(2 * np.pi * (size * turns % 1)) ** count
-    shares = irfft(product, length)
-    p = 1.0 if not observed else 2 * float(shares[observed : most + 1].sum())
-    return p if p > _SMALLEST else _tail(column)
+        angle = 2 * np.pi * (size * turns % 1)
+        product = product * (np.cos(angle) - 1j * np.tanh(t * size / sizes.max()) * np.sin(angle)) ** count
+    shares = irfft(product, length)[observed : most + 1]
+    above = np.arange(len(shares)) / sizes.max()
+    return float(2 * np.exp(_cumulant(relative, t) - t * observed / sizes.max()) * (shares @ np.exp(-t * above)))
 
 
 def _multiples(sizes: Floats) -> Ints | None:
@@ -128,17 +133,26 @@ def _tail(column: Floats) -> float:
     observed, least = abs(float(np.sign(column) @ sizes)), 2.0 ** (1 - len(column))
     if observed >= sizes.sum() * (1 - _ROUNDING):
         return least
-    high = 1.0
-    while sizes @ np.tanh(sizes * high) < observed:
-        high *= 2
-    t = brentq(lambda one: float(sizes @ np.tanh(sizes * one)) - observed, 0, high)
-    cumulant = float(np.logaddexp(sizes * t, -sizes * t).sum()) - len(sizes) * np.log(2)
-    w = np.sqrt(max(2 * (t * observed - cumulant), 0.0))
+    t = _tilt(sizes, observed)
+    w = np.sqrt(max(2 * (t * observed - _cumulant(sizes, t)), 0.0))
     falling = np.exp(-2 * sizes * t)
     u = t * np.sqrt(float((sizes**2 * 4 * falling / (1 + falling) ** 2).sum()))
     if w < 1e-3:  # both terms below are large there, and nearly equal
         return float(2 * ndtr(-w))
     return float(np.clip(2 * (ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)), least, 1.0))
+
+
+def _tilt(sizes: Floats, observed: float) -> float:
+    """Return the t for which signs of log-odds 2 t sizes `(n,)` give an expected sum of `observed`, 0 to below all."""
+    high = 1.0
+    while sizes @ np.tanh(sizes * high) < observed:
+        high *= 2
+    return float(brentq(lambda one: float(sizes @ np.tanh(sizes * one)) - observed, 0, high))
+
+
+def _cumulant(sizes: Floats, t: float) -> float:
+    """Return the logarithm of the mean of exp(t sum) over all patterns of signs of sizes `(n,)`."""
+    return float(np.logaddexp(sizes * t, -sizes * t).sum() - len(sizes) * np.log(2))
 
 
 def _at_least(values: Floats) -> Floats:

@@ -5,12 +5,12 @@ from typing import Self
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.regression.anova import Coefficients, InteractionKernel
 from mase.regression.distinct_rows import DistinctRows
 from mase.regression.posterior import Posterior
 
-__all__ = ["Influence"]
+__all__ = ["Influence", "checked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +73,20 @@ class Influence:
         pulls = self.linear + apart
         variances = float(self.rows.y @ self.solved) / max(len(self.known) - 1, 1) / self.known
         return (self.solved / self.known)[:, None] * pulls, variances[:, None] * pulls**2
+
+
+def checked(covariance: Floats, changed: Floats, expected: Floats, clusters: Ints) -> Floats:
+    """Return the covariance `(p, p)` of a posterior, which is only right for a Gaussian process, after a check.
+
+    It is rescaled by the squares of what rows change `(u, p)` over those to expect. For the share of all subsets that
+    were not asked it is averaged with the sum of the squares of what clusters of rows `(u,)` change, the jackknife,
+    which shows how much the choice of rows matters.
+    """
+    squares, before = np.square(changed).sum(axis=0), expected.sum(axis=0)
+    ratios = np.sqrt(np.divide(squares, before, out=np.ones_like(squares), where=before > 0))
+    unasked = 1 - len(changed) * 2.0 ** -len(squares)
+    number = int(clusters.max()) + 1
+    together = np.zeros((number, len(squares)))
+    np.add.at(together, clusters, changed)
+    jackknife = number / max(number - 1, 1) * together.T @ together
+    return np.asarray(((2 - unasked) * covariance * np.outer(ratios, ratios) + unasked * jackknife) / 2)

@@ -1,13 +1,19 @@
 """Tests of `mase.estimators.empirical_bayes`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.linalg import null_space
+from scipy.special import expit, softmax
 
 from mase.errors import OptionError
-from mase.estimators.empirical_bayes import EmpiricalBayes
+from mase.estimators.empirical_bayes import EmpiricalBayes, correlations
 from mase.estimators.least_squares import LeastSquares
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import covariance
+from mase.regression.laws import Laws
 from mase.regression.problem import Problem
 
 
@@ -18,6 +24,62 @@ def problem(z, y, weights=None):
 
 def coins(n, p, rng):
     return rng.integers(0, 2, size=(n, p)) - 0.5
+
+
+def posterior(z, y, factor):
+    """Return what is known of the coefficients of rows `(n, p)` without a constant, under the prior covariance LL'.
+
+    It is the mean, the covariance, the prior covariance, the matrix that takes responses to fitted ones, and the
+    logarithm of the probability of the responses: by dense matrices, over a grid of the share that is linear.
+    """
+    odds = np.concatenate([np.arange(-4.0, 6.0, 0.5), np.arange(6.0, 26.0, 2.0)])
+    n, own, parts, joint = len(z), factor @ factor.T, [], []
+    for one, width in zip(odds, np.gradient(odds), strict=True):
+        prior = np.exp(one) * n / np.sum((z @ factor) ** 2) * own  # relative to the noise
+        kernel = np.eye(n) + z @ prior @ z.T
+        squares = y @ np.linalg.solve(kernel, y)
+        joint.append(
+            -(n * np.log(squares) + np.linalg.slogdet(kernel)[1]) / 2 + np.log(expit(one) * expit(-one) * width)
+        )
+        taken = prior @ z.T @ np.linalg.inv(kernel)
+        noise = squares / (n - 2)
+        parts.append((taken @ y, noise * (prior - taken @ z @ prior), noise * prior, z @ taken))
+    shares = softmax(joint)
+    mean, within, prior, hat = (np.tensordot(shares, np.array(part), 1) for part in zip(*parts, strict=True))
+    apart = (np.array([part[0] for part in parts]) - mean) * np.sqrt(shares)[:, None]
+    return mean, within + apart.T @ apart, prior, hat, np.logaddexp.reduce(joint)
+
+
+@pytest.mark.parametrize("steps", [1, 8])
+@pytest.mark.parametrize(("n", "p"), [(40, 12), (20, 30), (10, 30)])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "two laws"])
+def test_it_is_its_formulas_with_dense_matrices(n, p, kind, steps):
+    """Constants are taken out by contrasts, and the scales of Student's t distribution follow from steps of EM."""
+    rng, dof = np.random.default_rng(n), 4.0
+    rows = problem(coins(n, p, rng), rng.standard_normal(n), rng.uniform(0.5, 2, n) if kind == "weighted" else None)
+    law = np.arange(n) % 2 if kind == "two laws" else np.zeros(n, dtype=int)
+    shares = np.equal.outer(np.unique(law), law).astype(float)
+    rows = replace(
+        rows, y=rows.y + rows.z[:, 2:5].sum(axis=1) + 3 * law, laws=Laws(shares, np.full((len(shares), p), 0.5))
+    )
+    root = np.sqrt(rows.weights)
+    contrasts = null_space(shares * root).T
+    z, y = contrasts @ (root[:, None] * rows.z), contrasts @ (root * rows.y)
+    factors = [factor if factor.ndim == 2 else np.diag(factor) for factor in correlations(p)]
+    factor = max(factors, key=lambda one: posterior(z, y, one)[-1])
+    alike, scales = posterior(z, y, factor), np.ones(p)
+    found = alike
+    for _ in range(steps):
+        mean, spread, prior = found[:3]
+        scales = (dof + (mean**2 + np.diag(spread)) / np.diag(prior) * scales) / (dof + 1)
+        scales /= np.prod(scales) ** (1 / p)
+        found = posterior(z, y, np.sqrt(scales)[:, None] * factor)
+    estimate = EmpiricalBayes(dof).fit(rows) if steps == 8 else EmpiricalBayes(dof).one_step(rows)
+    wider = (stats.t.ppf(0.975, len(z)) / stats.norm.ppf(0.975)) ** 2
+    assert estimate.gamma == pytest.approx(found[0], abs=1e-7)
+    assert estimate.covariance == pytest.approx(wider * (alike[1] + found[1]) / 2, abs=1e-7)
+    assert estimate.dof == pytest.approx(np.trace(found[3]))
+    assert estimate.leverages == pytest.approx(np.diag(contrasts.T @ found[3] @ contrasts), abs=1e-7)
 
 
 @pytest.mark.parametrize(("n", "p"), [(64, 20), (32, 60), (96, 40)])

@@ -161,6 +161,7 @@ def test_other_degrees_of_freedom_are_refused(dof):
 def test_many_rows_are_covered_and_more_rows_err_less():
     """Of 300 rows 128 tune the prior, and 2,200 rows are two blocks."""
     covered, errors, stated, moved, rows, function = [], [], [], [], subsets(16), smooth(0, p=16)
+    stated_roughly = []
     truth = (2 * rows - 1).T @ function(rows) / 2**15
     for n in (300, 1_000, 2_200):
         some = coins(function, n, 16)
@@ -168,12 +169,14 @@ def test_many_rows_are_covered_and_more_rows_err_less():
         covered.append(np.abs(found.gamma - truth) < 1.96 * np.sqrt(found.variances))
         errors.append(np.sum((found.gamma - truth) ** 2))
         stated.append(found.variances.sum())
+        stated_roughly.append(rough.variances.sum())
         moved.append(np.abs(found.changes).mean())
         assert np.sum((rough.gamma - found.gamma) ** 2) < errors[-1]
         assert found.variances.sum() < 6 * errors[-1]  # the jackknife is wide for a function as smooth as this one
     assert np.mean(covered) > 0.9
     assert errors[2] < 0.8 * errors[1] < 0.4 * errors[0]
     assert 0.25 < stated[2] / stated[1] < 0.8
+    assert 0.25 < stated_roughly[2] / stated_roughly[1] < 0.8
     assert 0.25 < moved[2] / moved[1] < 0.7
 
 
@@ -295,8 +298,9 @@ def test_one_response_of_many_that_differs():
     n, differs = 2_100, np.random.default_rng(0).permutation(2_100)[0]  # one of those that tune the prior
     rows = replace(coins(len, n, 24), y=1.0 * (np.arange(n) == differs))
     fine, rough = GaussianProcess().fit(rows), GaussianProcess().rough(rows)
+    most = LeastSquares().fit(rows).gamma @ rows.z[differs]
     for found in (fine, rough):
-        assert 0 < np.abs(found.gamma).max() < 0.01
+        assert 0 < found.gamma @ rows.z[differs] < 0.9 * most  # drawn to 0: a mean with the zeros of the other block
         assert (found.variances > 0).all()
     assert fine.changes[differs].any()
     assert np.isfinite(fine.changes).all()

@@ -1,5 +1,7 @@
 """Tests of `mase.metrics.permutation`."""
 
+from collections import Counter
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -69,11 +71,37 @@ def test_many_texts_are_near_the_t_test_however_small_the_p_value():
     assert (far < 1e-40).all()
 
 
-@pytest.mark.parametrize(("n", "losses"), [(60, 0), (100, 2), (300, 20)])
-def test_p_values_below_the_rounding_of_a_sum_of_counts_have_the_size_of_those_of_the_binomial_test(n, losses):
+@pytest.mark.parametrize(("n", "losses"), [(60, 0), (60, 1), (60, 5), (100, 2), (300, 20), (1000, 350)])
+def test_of_differences_of_one_size_it_is_the_binomial_test_however_small_the_p_value(n, losses):
     differences = np.concatenate([np.full(n - losses, 0.1), np.full(losses, -0.1)])
     expected = scipy.stats.binomtest(losses, n).pvalue
-    assert np.log10(permutation_p_values(differences[:, None])) == pytest.approx(np.log10(expected), abs=1)
+    assert permutation_p_values(differences[:, None]) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3, 5, 8])
+def test_patterns_of_multiples_are_counted_by_whole_numbers(shift):
+    differences = np.random.default_rng(shift).integers(-5, 6, 120) + shift
+    patterns = Counter({0: 1})  # of each sum
+    for size in np.abs(differences).tolist():
+        patterns = Counter({total: patterns[total - size] + patterns[total + size] for total in every(patterns, size)})
+    as_large = sum(count for total, count in patterns.items() if abs(total) >= abs(differences.sum()))
+    expected = float(Fraction(as_large, patterns.total()))
+    assert permutation_p_values(0.1 * differences[:, None]) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def every(patterns, size):
+    """Return the sums that there are with one more difference."""
+    return {total + sign * size for total in patterns for sign in (1, -1)}
+
+
+def test_where_few_patterns_are_as_far_from_0_the_approximation_is_within_a_factor_of_two_or_so():
+    rng, ratios = np.random.default_rng(8), []
+    for shift in np.repeat([1.0, 1.5, 2.0], 8):
+        differences = rng.normal(shift, 1, size=17)
+        expected = (every_sum(differences) >= abs(differences.sum()) - 1e-9).mean()
+        ratios.extend(permutation_p_values(differences[:, None]) / expected)
+    assert 0.4 < min(ratios) < 0.9
+    assert max(ratios) < 1.5
 
 
 def test_differences_that_cancel_say_nothing():

@@ -112,6 +112,21 @@ def test_r2_does_not_grow_with_useless_coordinates(design, n):
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.parametrize(("design", "constant"), [("iid", 1), ("antithetic", 0)])
+def test_r2_of_least_squares_is_the_adjusted_one_of_textbooks(design, constant):
+    """Mean squares by their degrees of freedom; mirrored rows have half sums, too, which nothing explains."""
+    rng = np.random.default_rng(1)
+    sample = DESIGNS[design]().draw(np.random.default_rng(0), 40, Distribution(1.0, covariance(1.0, np.ones(5))))
+    y = sample.deviations @ np.arange(5.0) + rng.standard_normal(40)
+    problem = sample.problem(y, 0.0)
+    estimate, n = LeastSquares().fit(problem), problem.n
+    errors = problem.y - problem.z @ estimate.gamma
+    total = np.sum((problem.y - constant * problem.y.mean()) ** 2) / (n - constant)
+    left = np.sum((errors - constant * errors.mean()) ** 2) / (n - constant - 5)
+    even = ((y[0::2] + y[1::2]) / 2).var(ddof=1) if sample.paired else 0.0
+    assert adjusted_r2(sample, y, estimate) == pytest.approx(1 - (left + even) / (total + even))
+
+
 @pytest.mark.parametrize(("p", "n"), [(20, 1000), (200, 1000), (300, 600)])
 def test_r2_of_the_moment_is_that_of_rows_left_out(p, n):
     """It is not fitted to the answers: deducting p would tell of a linear model that it is none."""

@@ -15,6 +15,7 @@ from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
 from mase.regression.covariance import Covariance
+from mase.regression.estimate import Estimate
 from mase.regression.held_out import held_out_r2
 from mase.regression.laws import Laws
 from mase.regression.problem import Distribution
@@ -111,7 +112,7 @@ def test_a_fixed_penalty_is_kept():
 def test_mirrored_pairs_are_left_out_as_one():
     sample = DESIGNS["bernoulli"]().draw(np.random.default_rng(0), 80, COINS)
     kept = sample.coordinates[0::2]
-    y = curved(sample.coordinates)
+    y = curved(sample.coordinates) + 5 * sample.coordinates[:, :3].prod(axis=1)  # whose odd part is not linear
     odd, even = (y[0::2] - y[1::2]) / 2, (y[0::2] + y[1::2]) / 2
     left = 0.0
     for row, answer in zip(kept - 0.5, odd, strict=True):
@@ -157,6 +158,59 @@ def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
         fresh.append(1 - left)
     assert np.mean(by_changes) == pytest.approx(np.mean(by_fits), abs=0.05)
     assert np.mean(by_changes) == pytest.approx(np.mean(fresh), abs=0.08)
+
+
+def of_two_laws(p, seed=0):
+    """Return a sample of rows of two laws, some of them equal to rows of the other law, responses, and the laws."""
+    kept, law = coins(60, p, seed), np.repeat([0, 1], [25, 35])
+    laws = Laws(np.equal.outer([0, 1], law).astype(float), np.full((2, p), 0.5))
+    sample = replace(single(kept - 0.5, Distribution(0.5, Covariance(np.full(p, 0.5)))), laws=laws, starts=(0, 25))
+    return sample, curved(kept) + 50 * law, law
+
+
+def within(y, law):
+    """Return the variance within laws, by their shares of the rows."""
+    return np.mean([y[law == each].var(ddof=1) for each in law])
+
+
+def test_a_fifth_of_the_different_rows_is_left_out_of_fits_and_of_intercepts():
+    sample, y, law = of_two_laws(6)
+    problem, table = sample.problem(y, None), np.column_stack([sample.deviations, law == 0, law == 1]).astype(float)
+    fold = [[row.tolist() for row in sample.deviations].index(row.tolist()) for row in sample.deviations]
+    fold = np.unique(fold, return_inverse=True)[1] % 5  # by first appearance
+    left = np.empty(60)
+    for each in range(5):
+        left[fold == each] = (y - table @ np.linalg.lstsq(table[fold != each], y[fold != each])[0])[fold == each]
+    estimate = replace(LeastSquares().fit(problem), leverages=None)
+    found = held_out_r2(sample, y, problem, LeastSquares(), estimate)
+    assert found == pytest.approx(1 - np.mean(left**2) / within(y, law), abs=1e-9)
+
+
+def test_what_a_row_changes_counts_for_its_error_and_for_the_intercept_of_its_law():
+    """The last law has copies of one row alone, which nothing predicts."""
+    (sample, y, law), rng = of_two_laws(6), np.random.default_rng(1)
+    z = np.concatenate([sample.deviations, np.full((4, 6), 0.5)])
+    y, law = np.append(y, [1.0, 2.0, 4.0, 3.0]), np.append(law, [2, 2, 2, 2])
+    number, gamma = np.unique(z, axis=0, return_inverse=True)[1].ravel(), rng.standard_normal(6)
+    changes = rng.standard_normal((number.max() + 1, 6))[number]
+    left = []
+    for row in range(60):
+        others = (law == law[row]) & (number != number[row])
+        errors = y - z @ (gamma - changes[row])
+        left.append(errors[row] - errors[others].mean())
+    laws = Laws(np.equal.outer([0, 1, 2], law).astype(float), np.full((3, 6), 0.5))
+    sample = replace(single(z, COINS), laws=laws, starts=(0, 25, 60))
+    problem = sample.problem(y, None)
+    found = held_out_r2(sample, y, problem, LeastSquares(), Estimate(gamma, np.eye(6), 6.0, changes=changes))
+    assert found == pytest.approx(1 - np.mean(np.square(left)) / within(y[:60], law[:60]), abs=1e-9)
+
+
+@pytest.mark.parametrize(("different", "known"), [(10, False), (11, True)])
+def test_it_takes_more_than_ten_different_rows(different, known):
+    rows = np.unique(coins(200), axis=0)[np.random.default_rng(0).permutation(40)[:different]]
+    kept = np.repeat(rows, 4, axis=0)
+    y = curved(kept) + np.random.default_rng(1).standard_normal(len(kept))
+    assert (told(single(kept - 0.5, COINS), y, LeastSquares()) is not None) == known
 
 
 def test_a_row_that_alone_determines_a_coefficient_is_not_counted():
