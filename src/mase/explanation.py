@@ -7,6 +7,7 @@ from mase.document import Input
 from mase.explainer import Explainer
 from mase.options import ExplainerOptions
 from mase.progress import Listener
+from mase.several import check_no_model
 from mase.target import Label, Target
 
 __all__ = ["explain"]
@@ -32,6 +33,7 @@ def explain(
     MaseError
         If an option, the model or the text is invalid (see `Explainer`).
     """
+    check_no_model(text)
     explainer = Explainer(model, tokenizer, **options)
     if listener is None:
         return explainer(text, target=target, against=against)

@@ -5,7 +5,7 @@ from typing import Any, TypeGuard
 
 from mase.errors import InvalidTextError
 
-__all__ = ["check_texts", "is_series", "remedy"]
+__all__ = ["check_no_model", "check_texts", "is_series", "remedy"]
 
 _NO_SERIES = (str, bytes, bytearray, memoryview, Mapping, Set)
 
@@ -32,6 +32,22 @@ def check_texts(texts: object, *, tuples: bool = False) -> Iterable[Any]:
     )
 
 
+def check_no_model(text: object) -> None:
+    """Check, before a model is opened, that what stands in the place of a text is no model.
+
+    Raises
+    ------
+    InvalidTextError
+        If it is a function, or has a method `predict`.
+    """
+    if _is_model(text):
+        raise InvalidTextError(f"text is of type {type(text).__name__}, expected a str{remedy(text)}")
+
+
+def _is_model(value: object) -> bool:
+    return callable(value) or callable(getattr(value, "predict", None))
+
+
 def is_series(value: object) -> TypeGuard[Iterable[Any]]:
     """Return whether a value has several texts in an order of its own: no table, set or mapping."""
     shape = getattr(value, "shape", None)
@@ -47,6 +63,8 @@ def remedy(value: object) -> str:
         return "; a pair is a tuple, as in (first, second), and several texts are one list"
     if isinstance(value, tuple | Mapping):
         return "; pass several texts as a list"
+    if _is_model(value):
+        return "; it looks like a model: check the order of the arguments"
     if isinstance(value, Set):
         return "; a set has no order, pass sorted(texts)"
     shape = getattr(value, "shape", None)

@@ -363,3 +363,12 @@ def test_the_function_is_not_hidden_by_a_module():
 def test_a_text_without_units_says_why(content, options, match):
     with pytest.raises(mase.MaseError, match=match):
         mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts], **options)(content)
+
+
+def test_a_model_in_the_place_of_a_text_is_named_before_a_model_is_opened():
+    model = mase.models.Callable(lambda texts: [[0.9, 0.1] for _ in texts])
+    for given in (model, model.predict):
+        with pytest.raises(InvalidTextError, match="order of the arguments"):
+            mase.explain(given, "a good film")
+        with pytest.raises(InvalidTextError, match="order of the arguments"):
+            mase.evaluate(["a good film"], given)
