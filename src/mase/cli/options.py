@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import csv
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from mase.budget import AUTO, NSamples
 from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
+from mase.cli.lists import comma_separated, pairs
 from mase.designs import DESIGNS
 from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
@@ -19,7 +19,6 @@ __all__ = [
     "against",
     "asking",
     "check_units",
-    "comma_separated",
     "device",
     "download",
     "evidence",
@@ -30,7 +29,6 @@ __all__ = [
     "model",
     "of_documents",
     "options",
-    "pairs",
     "precision",
     "server",
     "target",
@@ -81,14 +79,6 @@ max_new_tokens = click.option(
 )  # fmt: skip
 
 text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
-
-
-def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
-    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
-    try:
-        return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
-    except csv.Error as error:
-        raise click.BadParameter(f"{value!r:.100} is no list of names, expected A,B,... in one line") from error
 
 
 def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
@@ -261,19 +251,6 @@ def evidence(default: int) -> Callable[[Any], Any]:
         help="Test the K best words on the model: its prediction without them and from them alone, and what flips it. "
         "The evaluations are part of the samples; 0 for no test.",
     )
-
-
-def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of a repeatable option NAME=VALUE by name."""
-    found: dict[str, str] = {}
-    for text in values:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
-        if name in found:
-            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
-        found[name] = value
-    return found
 
 
 where = click.option(
