@@ -49,10 +49,16 @@ def load(
     MissingDependencyError
         If torch (or transformers) is not installed.
     OptionError
-        If the URL or the description of a model is invalid, or one is given with an option that does not apply to it.
+        If this is no name or path, the URL or the description of a model is invalid, or one is given with an option
+        that does not apply to it.
     ServiceError
         If the server of a URL does not answer.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise OptionError(
+            f"got a model of type {type(name_or_path).__name__}, expected a name, a path or a URL; pass any other "
+            "model itself, as in mase.Explainer(model)"
+        )
     name = os.fspath(name_or_path)
     if is_remote(name_or_path):
         if download or device is not None or trust_remote_code:
