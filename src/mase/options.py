@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from mase.budget import NSamples
 from mase.choices import LONG, POOLINGS, Long, Pooling, Precision, check_choice
+from mase.defaults import OVERLAP
 from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
@@ -54,8 +55,8 @@ class Windows:
         If a value is invalid.
     """
 
-    overlap: float = 0.25
-    pooling: Pooling = "mean"
+    overlap: float = OVERLAP
+    pooling: Pooling = POOLINGS[0]
 
     def __post_init__(self) -> None:
         if not is_real(self.overlap) or not 0 <= self.overlap <= 0.9:

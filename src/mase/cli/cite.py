@@ -19,6 +19,7 @@ from mase.cli.options import (
     trust_remote_code,
     units,
 )
+from mase.defaults import MAX_NEW_TOKENS
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.outputs import OUTPUTS
 
@@ -77,7 +78,7 @@ _question = options(
         "message of the user, in the chat template of the model]",
     ),
     click.option(
-        "--max-new-tokens", type=click.IntRange(min=1), default=128, show_default=True, metavar="N",
+        "--max-new-tokens", type=click.IntRange(min=1), default=MAX_NEW_TOKENS, show_default=True, metavar="N",
         help="Largest number of tokens of a generated answer.",
     ),
 )  # fmt: skip

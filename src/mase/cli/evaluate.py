@@ -21,6 +21,7 @@ from mase.cli.options import (
     where,
 )
 from mase.cli.source import source
+from mase.defaults import KS
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.pictures import PICTURES
@@ -77,7 +78,10 @@ _what_is_evaluated = options(
         "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=names, metavar="NAME,...",
         help=f"{', '.join(METRICS.names)}.",
     ),
-    click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to mask. [default: 1,5,10,15]"),
+    click.option(
+        "--k", "ks", callback=_ks, metavar="K,...",
+        help=f"Numbers of words to mask. [default: {','.join(map(str, KS))}]",
+    ),
     click.option(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),

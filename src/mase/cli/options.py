@@ -8,7 +8,9 @@ import click
 from mase.budget import AUTO, NSamples
 from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
 from mase.cli.lists import comma_separated, pairs
+from mase.defaults import CONFIDENCE, MAX_NEW_TOKENS, OVERLAP
 from mase.designs import DESIGNS
+from mase.document import TEXT
 from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
@@ -75,10 +77,10 @@ server = click.option(
 # None, and not the default of language models, tells whether it was given with a classifier.
 max_new_tokens = click.option(
     "--max-new-tokens", type=click.IntRange(min=1), metavar="N",
-    help="Largest number of tokens of an answer that a language model generates. [default: 128]",
+    help=f"Largest number of tokens of an answer that a language model generates. [default: {MAX_NEW_TOKENS}]",
 )  # fmt: skip
 
-text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
+text_column = click.option("--text-column", metavar="NAME", help=f"Column of the texts. [default: {TEXT}]")
 
 
 def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
@@ -203,7 +205,9 @@ asking = options(
         "--stable-top", type=click.IntRange(min=1), metavar="K",
         help="Stop when the set of the K highest units is certain.",
     ),
-    click.option("--confidence", type=float, metavar="C", help="How certain --stable-top has to be; 0.95 by default."),
+    click.option(
+        "--confidence", type=float, metavar="C", help=f"How certain --stable-top has to be. [default: {CONFIDENCE}]"
+    ),
     precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
@@ -232,9 +236,10 @@ how = options(
         "--long", type=click.Choice(LONG), default=LONG[0], show_default=True,
         help="A text that is longer than the model reads: cut it off, or explain windows of it.",
     ),
-    click.option("--overlap", type=float, metavar="S", help="Share that windows have in common. [default: 0.25]"),
+    click.option("--overlap", type=float, metavar="S", help=f"Share that windows have in common. [default: {OVERLAP}]"),
     click.option(
-        "--pooling", type=click.Choice(POOLINGS), help="How predictions for windows become one. [default: mean]"
+        "--pooling", type=click.Choice(POOLINGS),
+        help=f"How predictions for windows become one. [default: {POOLINGS[0]}]",
     ),
     asking,
 )  # fmt: skip
