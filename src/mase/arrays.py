@@ -1,5 +1,6 @@
-"""Array types, and checks of shape and finiteness."""
+"""Array types, checks of shape and finiteness, and the equality of dataclasses that hold arrays."""
 
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from mase.errors import NonFiniteError, ShapeError
 
-__all__ = ["Bools", "Floats", "Ints", "as_floats", "frozen"]
+__all__ = ["Bools", "Floats", "Ints", "as_floats", "equal_fields", "frozen"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,3 +45,21 @@ def frozen(array: NDArray[Number]) -> NDArray[Number]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def equal_fields(self: Any, other: Any) -> bool:
+    """Return whether two values of one dataclass have equal fields: its ``__eq__`` if some of them are arrays.
+
+    Arrays are equal if their shapes and all entries are, and NaN equals NaN.
+    """
+    if type(other) is not type(self):
+        return NotImplemented  # type: ignore[no-any-return]  # as every __eq__ does
+    return all(_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self) if each.compare)
+
+
+def _equal(own: Any, other: Any) -> bool:
+    if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(own, other, equal_nan=np.asarray(own).dtype.kind == "f")
+    if isinstance(own, tuple) and isinstance(other, tuple):
+        return len(own) == len(other) and all(map(_equal, own, other))
+    return own is other or bool(own == other)

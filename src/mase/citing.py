@@ -8,10 +8,11 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from mase.attribution import Answer, Attribution, chosen
+from mase.defaults import MAX_NEW_TOKENS
 from mase.document import Document, Field, check_text
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
-from mase.models.language.generated import MAX_NEW_TOKENS, check_max_new_tokens
+from mase.models.language.generated import check_max_new_tokens
 from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
 from mase.models.language.opening import language_model
 from mase.models.language.prompt_probe import having_read
@@ -69,8 +70,7 @@ def cite(
         They are computed from the same evaluations. With `against` there are none.
     template
         The prompt: a text, or messages with the keys "role" and "content", in which `{context}`, `{query}` or the names
-        of the texts stand for them. By default, one message of the user: "Context: ...", and "Query: ..." if there is
-        a query.
+        of the texts stand for them. By default, one message of the user: "Context: ...", and any "Query: ...".
     max_new_tokens
         Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
     listener

@@ -46,11 +46,11 @@ def suited(method: str | Method | None, model: Model, overrides: Mapping[str, An
     reference = chosen.space.reference
     if reference is None:
         return chosen
-    if reference == "auto":
+    if isinstance(reference, str) and reference == "auto":
         return with_reference(chosen, model.references[0])
-    if reference not in model.references:
+    if not isinstance(reference, str) or reference not in model.references:
         raise CapabilityError(
-            f"reference is {reference!r}, expected one that {model.name} supports: {', '.join(model.references)}"
+            f"reference is {reference!r:.60}, expected one that {model.name} supports: {', '.join(model.references)}"
         )
     return chosen
 

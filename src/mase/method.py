@@ -10,8 +10,9 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import OptionError
 from mase.estimators import ESTIMATORS
+from mase.links import LINKS
 from mase.procedures import PROCEDURES
-from mase.registry import Registry
+from mase.registry import Registry, unknown
 from mase.regression.designed import Regression
 from mase.regression.strategy import Strategy
 from mase.spaces import SPACES
@@ -46,6 +47,8 @@ class Method:
     ------
     OptionError
         If n_samples is neither "auto" nor an integer of at least 2.
+    UnknownNameError
+        If there is no such link.
     """
 
     name: str
@@ -59,6 +62,8 @@ class Method:
 
     def __post_init__(self) -> None:
         check_n_samples(self.n_samples)
+        if self.link not in LINKS:
+            raise unknown(LINKS.kind, self.link, list(LINKS))
 
     def budget(self, n_units: int, *, stops_early: bool = False) -> int:
         """Return the number of samples for a text of so many units.

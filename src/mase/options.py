@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from mase.budget import NSamples
-from mase.choices import LONG, POOLINGS, Long, Pooling, Precision
+from mase.choices import LONG, POOLINGS, Long, Pooling, Precision, check_choice
+from mase.defaults import OVERLAP
 from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
@@ -54,14 +55,13 @@ class Windows:
         If a value is invalid.
     """
 
-    overlap: float = 0.25
-    pooling: Pooling = "mean"
+    overlap: float = OVERLAP
+    pooling: Pooling = POOLINGS[0]
 
     def __post_init__(self) -> None:
         if not is_real(self.overlap) or not 0 <= self.overlap <= 0.9:
             raise OptionError(f"overlap is {self.overlap!r}, expected a number from 0 to 0.9")
-        if self.pooling not in POOLINGS:
-            raise OptionError(f"pooling is {self.pooling!r}, expected one of {', '.join(POOLINGS)}")
+        check_choice("pooling", self.pooling, POOLINGS)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -148,9 +148,9 @@ def windows_of(more: Mapping[str, Any]) -> Windows | None:
     OptionError
         If a value is invalid, or one is given that only windows have.
     """
-    long, given = more.get("long") or LONG[0], _select(more, _WINDOWS)
-    if long not in LONG:
-        raise OptionError(f"long is {long!r}, expected one of {', '.join(LONG)}")
+    long, given = more.get("long"), _select(more, _WINDOWS)
+    long = LONG[0] if long is None else long
+    check_choice("long", long, LONG)
     if long == "windows":
         return Windows(**given)
     if given:

@@ -23,7 +23,7 @@ def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> Unknow
     closest = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {closest[0]!r}? " if closest else ""
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "") or "none"
-    return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {listed}")
+    return UnknownNameError(f"unknown {kind} {name!r:.80}; {hint}known: {listed}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,6 +64,8 @@ class Registry(Mapping[str, Any]):
         return f"<registry of {len(self.names)} {self.kind}s: {', '.join(self.names)}>"
 
     def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):  # which need not be hashable
+            raise unknown(self.kind, name, list(self.names))
         return self._made(name, self._built_in(name)) if name in self.entries else self._added(name)
 
     def _made(self, name: str, entry: Any) -> Any:
@@ -192,7 +194,7 @@ class Registry(Mapping[str, Any]):
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.entries or name in self.added
+        return isinstance(name, str) and (name in self.entries or name in self.added)
 
 
 @cache

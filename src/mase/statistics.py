@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from mase.arrays import Floats
+from mase.arrays import Floats, equal_fields
 
 __all__ = ["LEVEL", "Mean", "critical_value", "critical_z", "holm", "passing", "q_values"]
 
@@ -26,6 +26,8 @@ class Mean:
     value: Floats
     squared_error: Floats
     freedom: Floats
+
+    __eq__ = equal_fields
 
     @classmethod
     def of(cls, n: Floats, total: Floats, total_of_squares: Floats) -> Self:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
+from unicodedata import normalize
 
 from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import is_integer
 
-__all__ = ["ALL", "Label", "Question", "Target", "listed"]
+__all__ = ["ALL", "Label", "Question", "Target", "label_index", "listed"]
 
 ALL = "all"
 _MOST_LABELS = 60  # that a message lists
@@ -27,7 +28,8 @@ class Question:
     target
         A label or an index; several of them, the leading one first; "all" for all, the most probable first; None for
         the most probable class, or the first of several values. A label comes before an index, as a number and as a
-        string of digits: of the classes 1, 2 and 3, 1 is the first.
+        string of digits: of the classes 1, 2 and 3, 1 is the first. Accents of a label may be characters of
+        their own.
     against
         A label or an index: the other class. None for no contrast.
     """
@@ -110,10 +112,29 @@ def listed(target: str | None, labels: Sequence[str]) -> Target:
     return [part.strip() for part in target.split(",")]
 
 
+def label_index(labels: Sequence[str], name: str) -> int | None:
+    """Return the index of a label; None if there is none that reads so.
+
+    Accents may be characters of their own in one of the two (normal forms of Unicode), unless several labels differ in
+    nothing else.
+
+    Examples
+    --------
+    >>> label_index(["noir", "caf\\xe9"], "cafe\\u0301")
+    1
+    """
+    if name in labels:
+        return labels.index(name)
+    composed = normalize("NFC", name)
+    alike = [index for index, label in enumerate(labels) if normalize("NFC", label) == composed]
+    return alike[0] if len(alike) == 1 else None
+
+
 def _index(labels: Sequence[str], target: str | bytes | int, option: str) -> int:
     """Return the index of a class: that of the label, if there is one that reads so."""
-    if str(target) in labels:
-        return labels.index(str(target))
+    named = label_index(labels, str(target))
+    if named is not None:
+        return named
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):
         raise unknown(option, target, list(labels))
     if not isinstance(target, str) and not is_integer(target):

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from mase.attribution import Prediction
 from mase.report.folder import write_report
 from mase.summary.overview import NoteCount
 from tests.answers import ANSWER, cited
@@ -110,6 +111,52 @@ def test_a_word_of_a_summary_is_found_in_its_texts_and_in_no_others(chromium, tm
     tab.evaluate("hash => { location.hash = hash; }", tab.locator("a[href^='#texts?q=']").first.get_attribute("href"))
     tab.locator("#found", has_text=" with ").wait_for()
     assert tab.locator(".texts .id").all_inner_texts() == [f"id {number}" for number in found]
+    tab.close()
+
+
+def test_a_search_looks_past_what_nobody_sees(chromium, tmp_path):
+    texts = ["wunderbar", "wun\u200bderbar", "wun\xadder\u2060bar", "caf\xe9", "cafe\u0301", "می\u200cخواهم", "میخواهم"]
+    texts += ["a.b", "👨\u200d👩 aab"]
+    run = run_of(tmp_path / "run", [(attribution(text), ()) for text in texts])
+    tab = chromium.new_page()
+    made = summary(n=len(texts), label_column=None, group_column=None, run=run)
+    tab.goto(write_report(made, tmp_path / "report").as_uri())
+    tab.locator(DRAWN).nth(len(texts) - 1).wait_for()
+    for typed, found in {
+        "wunderbar": [0, 1, 2],
+        "WUNDER\xadBAR": [0, 1, 2],
+        "wun\u200bder\u200bbar": [0, 1, 2],
+        "⟨200B⟩": [1],
+        "\u200b": [],
+        "caf\xe9": [3, 4],
+        "cafe\u0301": [3, 4],
+        "می\u200cخواهم": [5, 6],
+        "میخواهم": [5, 6],
+        "a.b": [7],
+        "👨👩": [8],
+        '"wunderbar"': [0],
+    }.items():
+        tab.get_by_label("Search in texts").fill(typed)
+        tab.wait_for_function(
+            "typed => document.getElementById('found').textContent.endsWith(' with ' + typed)", arg=typed
+        )
+        assert (typed, tab.locator(".texts .id").all_inner_texts()) == (typed, [f"id {number}" for number in found])
+    tab.close()
+
+
+def test_what_is_shown_of_a_text_is_not_cut_inside_of_a_flag(chromium, tmp_path):
+    prediction = Prediction("pos", 1, 0.8125, {"neg": 0.1875, "pos": 0.8125}, multilabel=False)
+    text = "x" + "🇩🇪" * 100 + " good " + "🇩🇪" * 100
+    run = run_of(tmp_path / "run", [(attribution(text, prediction=prediction), ())])
+    made = summary(n=1, label_column=None, group_column=None, run=run)
+    tab = chromium.new_page()
+    tab.goto(write_report(made, tmp_path / "report").as_uri())
+    tab.locator(DRAWN).wait_for()
+    assert tab.locator(".texts .chance").inner_text() == "81.2 %"
+    assert tab.locator(".texts .snippet").inner_text() == "x" + "🇩🇪" * 49
+    tab.get_by_label("Search in texts").fill("good")
+    tab.locator(".texts mark").wait_for()
+    assert tab.locator(".texts .snippet").inner_text() == "…" + "🇩🇪" * 8 + " good " + "🇩🇪" * 39
     tab.close()
 
 

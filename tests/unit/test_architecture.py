@@ -31,7 +31,7 @@ SOURCES = {"mase": SOURCE, "mase_paper": ROOT / "paper" / "src" / "mase_paper"}
 # A unit is a module of src/mase, a folder, or one of the modules that stand below their folders. Those of the sister
 # package have its name before them.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "platforms"}),
+    frozenset({"characters", "defaults", "errors", "platforms"}),
     frozenset({"scalars"}),
     frozenset({"several"}),
     frozenset({"arrays", "budget", "choices", "document", "files", "lazy", "processes", "registry", "rng"}),

@@ -2,11 +2,12 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import mase
 from mase.designs.focused import Focused
-from mase.errors import OptionError, UnknownNameError
+from mase.errors import MaseError, OptionError, UnknownNameError
 from mase.options import MoreOptions
 from mase.testing import AdditiveClassifier
 
@@ -97,3 +98,43 @@ def test_all_that_decides_the_scores_is_in_the_result():
 def test_a_result_that_was_not_sampled_is_exact():
     assert explainer(method="occlusion")(TEXT).responses[0].exact
     assert not explainer()("a good film with a bad end").responses[0].exact
+
+
+class Incomparable:
+    """A value whose comparisons have no single answer, and that has no hash."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise ValueError("no single answer")
+
+
+ODD = (np.zeros(3), np.array([]), {"a": 1}, ["probability"], {1}, b"mask", Incomparable())
+NAMED = ("method", "units", "link", "reference", "design", "estimator", "space", "precision", "long", "granularity")
+
+
+@pytest.mark.parametrize("option", NAMED)
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+def test_what_is_no_name_is_an_error_that_names_the_option(option, value):
+    with pytest.raises(MaseError, match=rf"\b({option}|unit)"):
+        explainer(**{option: value})
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+def test_what_is_no_name_is_an_error_of_the_other_calls(value, tmp_path):
+    model = AdditiveClassifier({"good": 0.25})
+    for option in ("target", "against"):
+        with pytest.raises(MaseError, match=rf"^(unknown )?{option}\b"):
+            mase.explain(TEXT, model, n_samples=20, **{option: value})
+    with pytest.raises(MaseError, match=r"\bmasking operator\b"):
+        mase.evaluate(model, [TEXT], operator=value)
+    for option in ("engine", "text_column", "id_column"):
+        with pytest.raises(MaseError, match=rf"\b{option}\b|no column"):
+            mase.run([{"text": TEXT}], tmp_path / "run", model=model, **{option: value})
+    with pytest.raises(OptionError, match="pooling"):
+        explainer(long="windows", pooling=value)
+    with pytest.raises(OptionError, match="outputs"):
+        mase.models.Callable(len, outputs=value)
+    with pytest.raises(MaseError, match="name"):
+        mase.models.load(value)
+    assert value not in mase.METHODS

@@ -36,6 +36,24 @@ def test_a_label_comes_before_an_index_and_before_all():
     assert Question("all").indices(labels, (1, 0, 2)) == (2,)
 
 
+COMPOSED, IN_PARTS = "caf\xe9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(("label", "target"), [(COMPOSED, IN_PARTS), (IN_PARTS, COMPOSED)])
+def test_a_label_may_be_in_another_normal_form(label, target):
+    labels = ("noir", label)
+    assert Question(target).indices(labels, (0, 1)) == (1,)
+    assert Question(0, target).against_index(labels) == 1
+    assert Question([target, 0]).named(labels) == Question([label, "noir"])
+
+
+def test_a_label_that_reads_as_two_others_is_taken_literally():
+    labels = ("e\u0301\u0323", COMPOSED, "\xe9\u0323", IN_PARTS)
+    assert [Question(label).indices(labels, range(4)) for label in labels] == [(0,), (1,), (2,), (3,)]
+    with pytest.raises(UnknownNameError):
+        Question("\u1eb9\u0301").indices(labels, range(4))
+
+
 def test_what_is_neither_a_label_nor_an_index_is_refused_with_the_labels():
     with pytest.raises(OptionError, match=r"neg.*neu.*pos"):
         Question(7).indices(LABELS, RANKED)

@@ -188,11 +188,13 @@ def test_faithfulness(reproduce, tmp_path):
 
 
 def test_sweeps(reproduce, tmp_path):
-    configurations = "mase-paper+sigma=0.1,mase-paper+sigma=1.0"
+    in_brackets = "mase+design=focused(rounds=2,p_high=0.8)+n_samples=64"
+    configurations = f"mase-paper+sigma=0.1,{in_brackets},mase-paper+sigma=1.0"
     found = reproduce("sweeps", "--n-texts", "1", "--targets", "lstm-reuters", "--methods", configurations)
     assert found.exit_code == 0, found.output
     page = (tmp_path / "results" / "sweeps.md").read_text(encoding="utf-8")
     assert "| `mase-paper+sigma=1.0` |" in page
+    assert records(tmp_path, "lstm-reuters", in_brackets).by_number
 
 
 METHODS = ("--methods", "random,mase-paper+n_samples=32,mase-sparse+n_samples=32")
@@ -351,6 +353,17 @@ def test_answers_are_kept_for_the_next_run(reproduce, tmp_path, jobs):
         path.write_bytes(b"")
     found = reproduce("sweeps", *shared, "--n-texts", "1", "--methods", first, "--fresh")
     assert (found.exit_code, any(path.name in found.stderr for path in kept)) == (1, True)
+
+
+@pytest.mark.parametrize("taken", ["records", "table1.md/below"])
+def test_a_folder_that_cannot_be_written_is_told_before_any_model_is_asked(reproduce, tmp_path, monkeypatch, taken):
+    path = tmp_path / "results" / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    monkeypatch.setattr("mase_paper.experiments.runner.run", lambda *_: pytest.fail("the run began"))
+    found = reproduce("table1")
+    assert (found.exit_code, found.stderr.count("\n"), path.read_text()) == (1, 1, "mine")
+    assert str(tmp_path / "results") in found.stderr
 
 
 @pytest.mark.parametrize(

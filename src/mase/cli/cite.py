@@ -20,6 +20,7 @@ from mase.cli.options import (
     units,
 )
 from mase.cli.source import one_file
+from mase.defaults import MAX_NEW_TOKENS
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.outputs import OUTPUTS
 
@@ -78,7 +79,7 @@ _question = options(
         "message of the user, in the chat template of the model]",
     ),
     click.option(
-        "--max-new-tokens", type=click.IntRange(min=1), default=128, show_default=True, metavar="N",
+        "--max-new-tokens", type=click.IntRange(min=1), default=MAX_NEW_TOKENS, show_default=True, metavar="N",
         help="Largest number of tokens of a generated answer.",
     ),
 )  # fmt: skip

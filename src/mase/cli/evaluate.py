@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from mase.cli.lists import names, pairs
 from mase.cli.options import (
     N_SAMPLES,
     device,
@@ -12,7 +13,6 @@ from mase.cli.options import (
     model,
     of_documents,
     options,
-    pairs,
     precision,
     text_column,
     threads,
@@ -21,16 +21,13 @@ from mase.cli.options import (
     where,
 )
 from mase.cli.source import one_file, source
+from mase.defaults import KS
 from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.pictures import PICTURES
 from mase.render.table import FORMATS
 
 __all__ = ["evaluate"]
-
-
-def _names(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
 
 
 def _ks(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -70,7 +67,7 @@ _which_texts = options(
 )  # fmt: skip
 _what_is_evaluated = options(
     click.option(
-        "--methods", default="mase,random", show_default=True, callback=_names, metavar="NAME,...",
+        "--methods", default="mase,random", show_default=True, callback=names, metavar="NAME,...",
         help="Methods to evaluate; see `mase methods`. Empty for --attributions alone.",
     ),
     click.option(
@@ -78,10 +75,13 @@ _what_is_evaluated = options(
         help="Attributions of another tool, to evaluate under NAME; can be repeated.",
     ),
     click.option(
-        "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=_names, metavar="NAME,...",
+        "--metrics", default="delta-accuracy,comprehensiveness", show_default=True, callback=names, metavar="NAME,...",
         help=f"{', '.join(METRICS.names)}.",
     ),
-    click.option("--k", "ks", callback=_ks, metavar="K,...", help="Numbers of words to mask. [default: 1,5,10,15]"),
+    click.option(
+        "--k", "ks", callback=_ks, metavar="K,...",
+        help=f"Numbers of words to mask. [default: {','.join(map(str, KS))}]",
+    ),
     click.option(
         "--operator", type=click.Choice((AUTO, *OPERATORS)), default=AUTO, show_default=True, help="Masking operator."
     ),

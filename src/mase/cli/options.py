@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import csv
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +7,10 @@ import click
 
 from mase.budget import AUTO, NSamples
 from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
+from mase.cli.lists import comma_separated, pairs
+from mase.defaults import CONFIDENCE, MAX_NEW_TOKENS, OVERLAP
 from mase.designs import DESIGNS
+from mase.document import TEXT
 from mase.errors import OptionError, UnknownNameError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS
@@ -19,7 +21,6 @@ __all__ = [
     "against",
     "asking",
     "check_units",
-    "comma_separated",
     "device",
     "download",
     "evidence",
@@ -30,7 +31,6 @@ __all__ = [
     "model",
     "of_documents",
     "options",
-    "pairs",
     "precision",
     "server",
     "target",
@@ -77,18 +77,10 @@ server = click.option(
 # None, and not the default of language models, tells whether it was given with a classifier.
 max_new_tokens = click.option(
     "--max-new-tokens", type=click.IntRange(min=1), metavar="N",
-    help="Largest number of tokens of an answer that a language model generates. [default: 128]",
+    help=f"Largest number of tokens of an answer that a language model generates. [default: {MAX_NEW_TOKENS}]",
 )  # fmt: skip
 
-text_column = click.option("--text-column", metavar="NAME", help="Column of the texts. [default: text]")
-
-
-def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
-    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
-    try:
-        return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
-    except csv.Error as error:
-        raise click.BadParameter(f"{value!r:.100} is no list of names, expected A,B,... in one line") from error
+text_column = click.option("--text-column", metavar="NAME", help=f"Column of the texts. [default: {TEXT}]")
 
 
 def _background(context: click.Context, option: click.Parameter, value: str | None) -> dict[str, Any] | None:
@@ -213,7 +205,9 @@ asking = options(
         "--stable-top", type=click.IntRange(min=1), metavar="K",
         help="Stop when the set of the K highest units is certain.",
     ),
-    click.option("--confidence", type=float, metavar="C", help="How certain --stable-top has to be; 0.95 by default."),
+    click.option(
+        "--confidence", type=float, metavar="C", help=f"How certain --stable-top has to be. [default: {CONFIDENCE}]"
+    ),
     precision,
     click.option(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
@@ -242,9 +236,10 @@ how = options(
         "--long", type=click.Choice(LONG), default=LONG[0], show_default=True,
         help="A text that is longer than the model reads: cut it off, or explain windows of it.",
     ),
-    click.option("--overlap", type=float, metavar="S", help="Share that windows have in common. [default: 0.25]"),
+    click.option("--overlap", type=float, metavar="S", help=f"Share that windows have in common. [default: {OVERLAP}]"),
     click.option(
-        "--pooling", type=click.Choice(POOLINGS), help="How predictions for windows become one. [default: mean]"
+        "--pooling", type=click.Choice(POOLINGS),
+        help=f"How predictions for windows become one. [default: {POOLINGS[0]}]",
     ),
     asking,
 )  # fmt: skip
@@ -261,19 +256,6 @@ def evidence(default: int) -> Callable[[Any], Any]:
         help="Test the K best words on the model: its prediction without them and from them alone, and what flips it. "
         "The evaluations are part of the samples; 0 for no test.",
     )
-
-
-def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of a repeatable option NAME=VALUE by name."""
-    found: dict[str, str] = {}
-    for text in values:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
-        if name in found:
-            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
-        found[name] = value
-    return found
 
 
 where = click.option(

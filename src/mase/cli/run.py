@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
+from mase.cli.lists import comma_separated
 from mase.cli.options import (
     against,
-    comma_separated,
     device,
     download,
     evidence,

@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from mase.cli.group import Terminated, tell
-from mase.cli.options import comma_separated, device, download, threads, trust_remote_code
+from mase.cli.lists import comma_separated
+from mase.cli.options import device, download, threads, trust_remote_code
 from mase.document import valid_text
 from mase.errors import OptionError
 

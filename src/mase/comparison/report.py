@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from mase.characters import shortened
 from mase.comparison.comparison import Comparison, Example, Flip, Reasons, Shift, Shifts
 from mase.render.numbers import counted
 from mase.render.pieces import inline
@@ -99,8 +100,7 @@ def _example(example: Example) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    shown = inline(text)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    return shortened(inline(text), longest)
 
 
 def _share(value: float | None) -> str:

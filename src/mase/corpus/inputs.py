@@ -1,7 +1,7 @@
 """The texts of a corpus: from tables, files of lines and folders of them, or from values of Python."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -78,6 +78,9 @@ def open_source(
     """
     if limit is not None:
         check_integer("limit", limit, 1)
+    for name, column in {"text_column": text_column, "id_column": id_column}.items():
+        if not isinstance(column, Hashable):
+            raise OptionError(f"{name} is {column!r:.60}, expected the name of a column")
     document = DocumentColumns.of(text_column, fields, fixed, background)
     kept, wanted = kept_columns(keep), _wanted(where)
     columns = {

@@ -34,9 +34,13 @@ def kept_columns(keep: Keep | None) -> tuple[tuple[str, str], ...]:
     >>> kept_columns(["label", "group=cohort"]), kept_columns({"group": "cohort"})
     ((('label', 'label'), ('group', 'cohort')), (('group', 'cohort'),))
     """
-    if isinstance(keep, str):
-        raise OptionError(f"keep is {keep!r}, expected a list of columns, as in [{keep!r}]")
-    pairs = keep.items() if isinstance(keep, Mapping) else [(one, "") for one in keep or ()]
+    if isinstance(keep, str) or not isinstance(keep, Iterable | None):
+        example = keep if isinstance(keep, str) else "label"
+        raise OptionError(f"keep is {keep!r:.80}, expected a list of columns, as in [{example!r}]")
+    pairs = keep.items() if isinstance(keep, Mapping) else [(one, "") for one in (() if keep is None else keep)]
+    for one in (one for pair in pairs for one in pair):
+        if not isinstance(one, str):
+            raise OptionError(f"keep has a value of type {type(one).__name__}, expected names of columns")
     columns = tuple(_renamed(column) if not name else (column, name) for column, name in pairs)
     for column, name in columns:
         if not column or not name:
@@ -61,8 +65,6 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 def _renamed(typed: str) -> tuple[str, str]:
-    if not isinstance(typed, str):
-        raise OptionError(f"keep has a value of type {type(typed).__name__}, expected names of columns")
     column, sign, name = typed.partition("=")
     return column, name if sign else column
 

@@ -13,6 +13,7 @@ from mase.document import Document, Scalar
 from mase.errors import DataError, MaseError
 from mase.registry import unknown
 from mase.tables import Fields
+from mase.target import label_index
 
 _LONGEST_INDEX = 10  # digits of a class index at most
 # Regular expression of the end of a whole number that was written as a decimal. Pandas does that to a column of
@@ -202,8 +203,9 @@ def class_index(label: str, classes: Sequence[str]) -> int:
     (1, 0, 1)
     """
     for name in spellings(label):
-        if name in classes:
-            return list(classes).index(name)
+        named = label_index(classes, name)
+        if named is not None:
+            return named
         if name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(classes):
             return int(name)
     raise unknown("label", label, list(classes))

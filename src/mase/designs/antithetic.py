@@ -11,7 +11,7 @@ from mase.regression.problem import Distribution, Sample
 __all__ = ["Antithetic"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Antithetic(Gaussian):
     """n/2 independent Gaussian rows z, each with its mirror image -z."""
 

@@ -11,7 +11,7 @@ from mase.regression.problem import Distribution, Sample
 __all__ = ["Iid"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Iid(Gaussian):
     """n independent rows c ~ N(center, Sigma) (Definition NLGP)."""
 

@@ -12,7 +12,7 @@ from mase.regression.problem import Distribution, Sample
 __all__ = ["MomentMatched"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MomentMatched(Gaussian):
     """n Gaussian rows, centred and whitened by their sample moments, then coloured by Sigma.
 

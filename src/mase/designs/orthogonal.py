@@ -11,7 +11,7 @@ from mase.regression.problem import Distribution, Sample
 __all__ = ["Orthogonal"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Orthogonal(Gaussian):
     """Blocks of p orthogonal directions, each row with its mirror image.
 

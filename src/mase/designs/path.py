@@ -12,7 +12,7 @@ from mase.regression.problem import Distribution, Sample
 __all__ = ["Path"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Path(Gaussian):
     """Pairs (alpha + z, alpha - z) with alpha stratified over (0, 1) and z in orthogonal blocks.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats, Ints, equal_fields
 from mase.errors import OptionError
 from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance, real_sigma
 from mase.regression.laws import Laws
@@ -47,6 +47,8 @@ class Gaussian:
     sigma: Any = 0.1
     center: float = 1.0
     rounds = 1
+
+    __eq__ = equal_fields
 
     def __post_init__(self) -> None:
         if not is_real(self.center) or not np.isfinite(self.center) or self.sigma is None:

@@ -17,7 +17,7 @@ __all__ = ["Sobol"]
 _BITS = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sobol(Gaussian):
     """The first n of 2^m scrambled Sobol points; they are balanced if n is a power of two.
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase.defaults import KS
 from mase.errors import ShapeError
 from mase.metrics.masking import Masker
 from mase.metrics.protocol import Column, Instance
@@ -31,7 +32,7 @@ class DeltaAccuracy:
     value (NaN) if the model does not predict the target for the unmasked text.
     """
 
-    ks: tuple[int, ...] = (1, 5, 10, 15)
+    ks: tuple[int, ...] = KS
     needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

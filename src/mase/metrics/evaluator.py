@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mase.arrays import Floats
+from mase.arrays import Floats, equal_fields
 from mase.attribution import Attribution
 from mase.budget import NSamples
 from mase.choices import Precision
@@ -46,14 +46,7 @@ class MethodResult:
     n_gradients: int
     seconds: float
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MethodResult):
-            return NotImplemented
-        arrays, others = (self.values, self.scores), (other.values, other.scores)
-        if not all(np.array_equal(own, its, equal_nan=True) for own, its in zip(arrays, others, strict=True)):
-            return False
-        costs = (self.n_queries, self.n_gradients, self.seconds)
-        return costs == (other.n_queries, other.n_gradients, other.seconds)
+    __eq__ = equal_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats, Ints, equal_fields
 from mase.attribution import ranking
 from mase.document import Document, Input
 from mase.metrics.masking import Masker
@@ -79,6 +79,8 @@ class Instance:
     rescore: Rescore | None = None
     order: Ints | None = None
     cache: Cache = field(default_factory=Cache, repr=False)
+
+    __eq__ = equal_fields
 
     @property
     def document(self) -> Document:

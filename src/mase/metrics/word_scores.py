@@ -10,6 +10,9 @@ from mase.text import Words, find_words
 
 __all__ = ["scores_of_words"]
 
+# An underscore is punctuation, as it is to `find_words`.
+_LETTERS, _AROUND = re.compile(r"[^\W_]+"), re.compile(r"^[\W_]+|[\W_]+$")
+
 
 def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floats:
     """Return each word's score `(w,)`; a word that the mapping lacks, as "doesn't", gets the sum over its letter runs.
@@ -25,7 +28,7 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
     if uncased:
         read = [word.lower() for word in read]
     scores = {**given, **_without_punctuation(given, {_bare(word) for word in read if word not in given})}
-    scored = [next(([one] for one in (word, _bare(word)) if one in scores), re.findall(r"\w+", word)) for word in read]
+    scored = [next(([one] for one in (word, _bare(word)) if one in scores), _LETTERS.findall(word)) for word in read]
     taken = {part for parts in scored for part in parts}
     unused = [word for word, score in given.items() if score and not {word, _bare(word)} & taken]
     several = next(_several(unused, text, words, uncased=uncased), None)
@@ -41,7 +44,7 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
 
 def _bare(word: str) -> str:
     """Return a word without the punctuation around it, and punctuation as it is."""
-    return re.sub(r"^\W+|\W+$", "", word) or word
+    return _AROUND.sub("", word) or word
 
 
 def _without_punctuation(scores: Mapping[str, float], words: Container[str]) -> dict[str, float]:

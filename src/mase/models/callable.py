@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from mase.arrays import Floats
-from mase.choices import Reference
+from mase.choices import Reference, check_choice
 from mase.document import Document, Input
 from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.links import Output, predictions, value_names
@@ -80,8 +80,7 @@ class Callable(Reopened):
         outputs: Kind = "probabilities",
         name: str | None = None,
     ) -> None:
-        if outputs not in get_args(Kind):
-            raise OptionError(f"outputs is {outputs!r}, expected one of {', '.join(get_args(Kind))}")
+        check_choice("outputs", outputs, get_args(Kind))
         if multilabel and outputs in ("values", "scores"):
             raise OptionError(f"multilabel is True, expected False for outputs={outputs!r}, without probabilities")
         names = _classes_of(predict_proba) if labels is None else check_labels(labels)

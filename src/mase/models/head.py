@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mase.choices import check_choice
 from mase.errors import OptionError
 from mase.links import Output, value_names
 from mase.models.outputs import Scores
@@ -48,8 +49,7 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
         class.
     """
     k, problem = len(_names(config)), config.problem_type
-    if outputs not in ("auto", "logits", "values"):
-        raise OptionError(f"outputs is {outputs!r}, expected 'auto', 'logits' or 'values'")
+    check_choice("outputs", outputs, ("auto", "logits", "values"))
     if outputs == "values" or (outputs == "auto" and problem == "regression"):
         if multilabel:
             raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")

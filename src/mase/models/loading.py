@@ -1,14 +1,13 @@
 """Load models by name: bundled models, folders, ONNX files, models of Hugging Face, and models behind a URL."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 from mase.errors import DataError, OptionError
 from mase.lazy import require
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.http.address import is_url
-from mase.models.local_path import check_local_path
+from mase.models.local_path import check_local_path, is_cached
 from mase.models.protocol import Model
 from mase.registry import unknown
 
@@ -49,10 +48,16 @@ def load(
     MissingDependencyError
         If torch (or transformers) is not installed.
     OptionError
-        If the URL or the description of a model is invalid, or one is given with an option that does not apply to it.
+        If this is no name or path, the URL or the description of a model is invalid, or one is given with an option
+        that does not apply to it.
     ServiceError
         If the server of a URL does not answer.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise OptionError(
+            f"got a model of type {type(name_or_path).__name__}, expected a name, a path or a URL; pass any other "
+            "model itself, as in mase.Explainer(model)"
+        )
     name = os.fspath(name_or_path)
     if is_remote(name_or_path):
         if download or device is not None or trust_remote_code:
@@ -82,7 +87,7 @@ def load(
             f"{name!r} is a file, expected a .onnx file, the folder of a model, or a name; load any other file in "
             "Python and pass the model, to a command as FILE.py:NAME"
         )
-    if not (local or "/" in name or download or _cached(name)):
+    if not (local or "/" in name or download or is_cached(name)):
         raise unknown(
             "model",
             name,
@@ -142,12 +147,3 @@ def _exists(name: str) -> bool:
         return Path(name).exists()
     except (OSError, ValueError):
         return False
-
-
-def _cached(name: str) -> bool:
-    """Return whether the local Hugging Face cache has a model of this name (without an owner)."""
-    if find_spec("huggingface_hub") is None:
-        return False
-    from huggingface_hub import constants
-
-    return _exists(os.fspath(Path(constants.HF_HUB_CACHE) / f"models--{name}"))

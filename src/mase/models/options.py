@@ -4,6 +4,7 @@ import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
+from mase.choices import check_choice
 from mase.errors import OptionError
 from mase.models.outputs import Kind
 from mase.scalars import is_integer
@@ -78,8 +79,7 @@ def check_keep(keep: str) -> None:
     OptionError
         If it is neither "start" nor "end".
     """
-    if keep not in ("start", "end"):
-        raise OptionError(f"keep is {keep!r:.60}, expected 'start' or 'end'")
+    check_choice("keep", keep, get_args(Side))
 
 
 def kept_end(keep: Side | None, truncation_side: object) -> Side:
@@ -97,7 +97,6 @@ def check_outputs(outputs: str, *, multilabel: bool) -> None:
     OptionError
         If there is no such kind, or values are said to be several questions.
     """
-    if outputs not in get_args(Kind):
-        raise OptionError(f"outputs is {outputs!r:.60}, expected one of {', '.join(get_args(Kind))}")
+    check_choice("outputs", outputs, get_args(Kind))
     if multilabel and outputs == "values":
         raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")

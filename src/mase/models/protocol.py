@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from mase.arrays import Bools, Floats, Ints
+from mase.arrays import Bools, Floats, Ints, equal_fields
 from mase.document import Input
 from mase.errors import CapabilityError
 from mase.links import Contrast, Output
@@ -56,6 +56,8 @@ class Binding:
     n_coordinates: int
     noise_key: tuple[int, ...]
     sigma: float
+
+    __eq__ = equal_fields
 
     @classmethod
     def of(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from mase.arrays import Floats, Ints, as_floats
+from mase.arrays import Floats, Ints, as_floats, equal_fields
 from mase.errors import OptionError, ShapeError
 
 __all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "real_sigma", "scatter", "times"]
@@ -24,6 +24,8 @@ class Covariance:
 
     deviations: Floats
     factor: Floats | None = None
+
+    __eq__ = equal_fields
 
     @property
     def size(self) -> int:

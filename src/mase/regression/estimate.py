@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats, Ints, equal_fields
 from mase.errors import ShapeError
 from mase.regression.covariance import no_scatter
 
@@ -36,6 +36,8 @@ class Estimate:
     changes: Floats | None = None
     of_noise: Floats | None = None
     further: Mapping[str, "Estimate"] = field(default_factory=dict)
+
+    __eq__ = equal_fields
 
     @property
     def variances(self) -> Floats:

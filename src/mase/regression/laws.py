@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from mase.arrays import Bools, Floats, Ints
+from mase.arrays import Bools, Floats, Ints, equal_fields
 
 __all__ = ["Aim", "Laws", "Mixture", "self_consistent"]
 
@@ -30,6 +30,8 @@ class Laws:
     shares: Floats
     rates: Floats
     independent: bool = True
+
+    __eq__ = equal_fields
 
     @classmethod
     def one(cls, n: int, rates: Floats, *, independent: bool = True) -> Self:
@@ -79,6 +81,8 @@ class Mixture:
 
     shares: Floats
     rates: Floats
+
+    __eq__ = equal_fields
 
     @property
     def laws(self) -> Laws:

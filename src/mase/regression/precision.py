@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 
 from mase.arrays import Floats
-from mase.choices import PRECISIONS, Precision
-from mase.errors import OptionError
+from mase.choices import PRECISIONS, Precision, check_choice
 from mase.models.batching import check_batch_size
 
 __all__ = ["AUTO", "NO_INSTRUCTIONS", "Precision", "QueryOptions", "too_noisy", "trial_rows"]
@@ -42,8 +41,7 @@ class QueryOptions:
 
     def __post_init__(self) -> None:
         check_batch_size(self.batch_size)
-        if self.precision not in PRECISIONS:
-            raise OptionError(f"precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
+        check_choice("precision", self.precision, PRECISIONS)
 
     @property
     def rows(self) -> int | None:

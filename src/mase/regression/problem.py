@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mase.arrays import Bools, Floats, Ints
+from mase.arrays import Bools, Floats, Ints, equal_fields
 from mase.regression.covariance import Covariance
 from mase.regression.intercepts import centred
 from mase.regression.laws import Aim, Laws
@@ -79,6 +79,8 @@ class Sample:
     chains: Ints | None = None
     aim: Aim | None = None
     further: Mapping[str, Aim] = field(default_factory=dict)
+
+    __eq__ = equal_fields
 
     def head(self, n: int) -> "Sample":
         """Return the sample of the first n rows; n must be even if rows are paired."""
@@ -206,6 +208,8 @@ class Problem:
     aim: Aim | None = None
     further: Mapping[str, Aim] = field(default_factory=dict)
     n_certain: int = 0
+
+    __eq__ = equal_fields
 
     @property
     def n(self) -> int:

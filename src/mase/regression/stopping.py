@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mase.attribution import Note
+from mase.defaults import CONFIDENCE
 from mase.errors import OptionError
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem, Sample
@@ -39,7 +40,7 @@ class Stopping:
 
     tolerance: float | None = None
     stable_top: int | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and not (is_real(self.tolerance) and 0 < self.tolerance < np.inf):

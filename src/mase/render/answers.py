@@ -13,6 +13,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from mase.attribution import Attribution, Field
+from mase.characters import boundary
 from mase.render.bars import bars
 from mase.render.cells import shortened
 from mase.render.cited import (
@@ -284,7 +285,7 @@ def _entries(given: _Given, found: Attribution, units: Sequence[int], anchor: Ca
 
 
 def _excerpt(text: str, longest: int) -> str:
-    return shortened(" ".join(visible(text[: 2 * longest]).split()), longest)
+    return shortened(" ".join(visible(text[: boundary(text, 2 * longest)]).split()), longest)
 
 
 def _digest(attribution: Attribution) -> str:

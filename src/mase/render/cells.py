@@ -2,6 +2,7 @@
 
 from rich.cells import cell_len, set_cell_size
 
+from mase.characters import boundary
 from mase.render.pieces import isolated
 
 __all__ = ["bar", "cells", "shortened"]
@@ -11,7 +12,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def shortened(label: str, width: int) -> str:
     """Return a label of at most `width` cells; a longer one ends with an ellipsis."""
-    return label if cell_len(label) <= width else set_cell_size(label, width - 1).rstrip() + "…"
+    if cell_len(label) <= width:
+        return label
+    start = set_cell_size(label, width - 1).rstrip()
+    return label[: boundary(label, len(start))] + "…"
 
 
 def cells(label: str, width: int) -> str:

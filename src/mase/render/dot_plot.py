@@ -6,6 +6,7 @@ from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING, Literal
 
+from mase.characters import shortened
 from mase.errors import OptionError
 from mase.render.pictures import new_figure
 from mase.render.pieces import inline
@@ -102,8 +103,7 @@ def _panel(axes: "Axes", panel: DotPanel, *, named: bool) -> None:
 
 
 def _short(name: str) -> str:
-    shown = inline(name)
-    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
+    return shortened(inline(name), _LONGEST_NAME)
 
 
 def _legend(figure: "Figure", marks: set[str]) -> None:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from markupsafe import Markup
 
 from mase.attribution import Attribution, Prediction
+from mase.characters import boundary
 from mase.files import write_text
 from mase.render.facts import origin
 from mase.render.legend import how_to_read, legend
@@ -163,7 +164,7 @@ def _number(prediction: Prediction) -> float:
 
 def _beginning(attribution: Attribution) -> str:
     text = attribution.text if attribution.answer is None else attribution.answer.text
-    return inline(" ".join(text[:_BEGINNING].split()))
+    return inline(" ".join(text[: boundary(text, _BEGINNING)].split()))
 
 
 def write_page(

@@ -7,6 +7,7 @@ from pathlib import PureWindowsPath
 from unicodedata import bidirectional
 
 from mase.attribution import Attribution, Field, Word
+from mase.characters import boundary
 from mase.document import Document
 from mase.text import Span
 
@@ -149,8 +150,7 @@ def _read(attribution: Attribution, field: Field) -> Span:
 def _unread(text: str, longest: int, *, from_end: bool) -> Piece:
     if len(text) <= longest:
         return Piece(visible(text), unread=True)
-    hidden = f"[{len(text) - longest:,} characters]"
-    shown = (
-        f"{hidden} … {visible(text[len(text) - longest :])}" if from_end else f"{visible(text[:longest])} … {hidden}"
-    )
+    cut = boundary(text, len(text) - longest if from_end else longest)
+    hidden = f"[{cut if from_end else len(text) - cut:,} characters]"
+    shown = f"{hidden} … {visible(text[cut:])}" if from_end else f"{visible(text[:cut])} … {hidden}"
     return Piece(shown, unread=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from mase.attribution import Word
+from mase.characters import shortened
 from mase.render.palette import Scale
 from mase.render.pieces import inline, visible
 
@@ -44,14 +45,10 @@ class CitedAnswer:
         """Return an answer with these units as its sources; `named` says whether the names of their fields matter."""
         found = [
             Source(
-                place=_cut(inline(word.field), _LONGEST_SOURCE) if named else "",
-                text=_cut(inline(" ".join(word.text.split())), _LONGEST_SOURCE),
+                place=shortened(inline(word.field), _LONGEST_SOURCE) if named else "",
+                text=shortened(inline(" ".join(word.text.split())), _LONGEST_SOURCE),
                 score=scale.interval(word),
             )
             for word in words
         ]
-        return cls(_cut(visible(text), _LONGEST), tuple(found))
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+        return cls(shortened(visible(text), _LONGEST), tuple(found))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mase import characters
 from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
 from mase.datasets.labelled import spellings
@@ -183,7 +184,7 @@ def _entry(
 
 def shortened(text: str, longest: int = 100) -> str:
     """Return a name or a message from outside on one line, without control characters, and cut."""
-    return inline(text if len(text) <= longest else text[: longest - 1] + "…")
+    return inline(characters.shortened(text, longest))
 
 
 def _shortened(text: str | None, longest: int = 100) -> str | None:

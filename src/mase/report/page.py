@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mase.characters import boundary
 from mase.render.legend import legend
 from mase.render.meanings import meaning_of_link
 from mase.render.numbers import counted, percent, percent_of_all, share
@@ -28,7 +29,7 @@ LARGEST_PAGE = 3_000_000
 # These texts are shown without a script, too.
 FIRST_TEXTS = 10
 _PACKAGE = "mase.report"
-_LONGEST_STATIC = 2_000
+_LONGEST_STATIC, _LONGEST_SNIPPET = 2_000, 200
 _MOST_LINES = 50
 _POLICY = re.compile('http-equiv=Content-Security-Policy content="([^"]+)"')
 # From much to little, until the page is small enough.
@@ -184,7 +185,7 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
         prediction=_outcome(entry),
         probability="" if entry.probability is None else percent(entry.probability),
         badges=tuple(name for flag, name in _BADGES if entry.flags & flag),
-        snippet=" ".join(entry.text[:200].split()),
+        snippet=" ".join(entry.text[: boundary(entry.text, _LONGEST_SNIPPET)].split()),
         content=Markup("").join(_pieces(entry)),
         plain=entry.unsigned,
         marks=_marks(entry),

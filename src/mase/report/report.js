@@ -22,6 +22,8 @@ const mase = (() => {
   const FLAGS = { failed: 1, wrong: 2, low: 4, note: 8 };
   const BADGES = [[1, "failed"], [2, "wrong"], [4, "low confidence"], [8, "note"]];
   const MISSING = main.dataset.workbench ? "Is the server still running? Reload this page." : "Was the whole folder copied?";
+  // characters that nobody sees, of which a text shows most by their numbers
+  const UNSEEN = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu, SHOWN = /⟨[0-9A-F]{4,5}⟩/u;
   const PER_PAGE = 25, CACHED = 64, AT_ONCE = 4, NO_NUMBER = 0xffff, LETTERS = "abcdefghijkl";
   let all = null; // the index: one typed array per column
   let shown = { positions: [], matches: null }; // what the list has: all positions in order, and the search
@@ -155,13 +157,19 @@ const mase = (() => {
     return positions.sort((a, b) => (key(a) === key(b) ? a - b : key(a) - key(b)));
   }
 
-  // what finds a query in a composed text: anywhere, or as whole words if it is in quotation marks
+  // what finds a query in a composed text: as whole words if it is in quotation marks, or else anywhere, with whatever is
+  // unseen between its letters
   function matcher(query) {
     const quoted = /^"(.+)"$/s.exec(query);
-    const words = composed(quoted ? quoted[1] : query).trim().split(/\s+/);
-    const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join(quoted ? "\\s*" : "\\s+");
-    const either = escaped.replace(/i/gi, "[iİ]"); // which are one letter to summaries, but not to the flag i
-    return new RegExp(quoted ? whole(words.join(""), either) : either, "iu");
+    const words = composed(quoted ? quoted[1] : query.replace(UNSEEN, "") || query).trim().split(/\s+/);
+    const between = quoted ? "" : "(?:" + UNSEEN.source + "|" + SHOWN.source + ")*";
+    const escaped = words.map((word) => Array.from(word, letter).join(between)).join(quoted ? "\\s*" : "\\s+");
+    return new RegExp(quoted ? whole(words.join(""), escaped) : escaped, "iu");
+  }
+
+  function letter(character) {
+    if (/i/i.test(character)) return "[iİ]"; // which are one letter to summaries, but not to the flag i
+    return character.replace(/[\\^$.*+?()[\]{}|\/]/, "\\$&");
   }
 
   function composed(text) {
@@ -266,25 +274,13 @@ const mase = (() => {
     later.disabled = page === last;
   }
 
-  function percent(code) {
-    if (code === NO_NUMBER) return "";
-    const share = code / (NO_NUMBER - 1);
-    if (share > 0.999) return "> 99.9 %";
-    return share > 0 && share < 0.001 ? "< 0.1 %" : (100 * share).toFixed(1) + " %";
-  }
-
-  // a share or correlation, never rounded up to 1
-  function quality(value) {
-    return value >= 0.995 && value < 1 ? "> 0.99" : value.toFixed(2).replace("-", "−");
-  }
-
   function item(text, position, matches, open) {
     const node = pattern.cloneNode(true), get = (name) => node.querySelector("." + name);
     const details = node.querySelector("details");
     details.dataset.position = position;
     get("id").textContent = text.id;
-    node.querySelector("bdi").textContent = text.answer ? text.answer.text.slice(0, 100) : text.prediction || "";
-    get("chance").textContent = percent(all.probability[position]);
+    node.querySelector("bdi").textContent = text.answer ? beginning(text.answer.text, 100) : text.prediction || "";
+    get("chance").textContent = text.chance || "";
     for (const [flag, name] of BADGES) if (all.flags[position] & flag) addTo(get("badges"), "span", "badge", name);
     get("snippet").replaceChildren(...snippet(text.text, matches));
     details.addEventListener("toggle", () => details.open && fill(node, text, position), { once: true });
@@ -294,11 +290,21 @@ const mase = (() => {
 
   function snippet(given, matches) {
     const text = composed(given), match = matches && matches.exec(text);
-    if (!match) return [text.slice(0, 200)];
-    const start = match.index < 30 ? 0 : match.index - 30, after = match.index + match[0].length;
+    if (!match) return [beginning(text, 200)];
+    const start = boundary(text, match.index - 30), after = match.index + match[0].length;
     const mark = document.createElement("mark");
     mark.textContent = match[0];
-    return [(start ? "…" : "") + text.slice(start, match.index), mark, text.slice(after, after + 160)];
+    return [(start ? "…" : "") + text.slice(start, match.index), mark, beginning(text.slice(after), 160)];
+  }
+
+  function beginning(text, length) {
+    return text.slice(0, boundary(text, length));
+  }
+
+  // the last place up to another one that is not inside of what is seen as one character, such as an emoji
+  function boundary(text, place) {
+    if (place <= 0 || place >= text.length) return Math.min(Math.max(place, 0), text.length);
+    return Intl.Segmenter ? new Intl.Segmenter().segment(text).containing(place).index : place;
   }
 
   function addTo(parent, tag, name, content) {
@@ -314,8 +320,8 @@ const mase = (() => {
     content.textContent = text.text;
     content.classList.toggle("plain", text.unsigned);
     const facts = []; // each a list of texts, and of names from outside
-    if (text.r2 !== null) facts.push(["R² " + quality(text.r2)]);
-    if (text.halves !== null) facts.push(["split-half agreement " + quality(text.halves)]);
+    if (text.r2 !== null) facts.push(["R² " + text.r2]);
+    if (text.halves !== null) facts.push(["split-half agreement " + text.halves]);
     const contrast = text.against === null ? [] : [" rather than ", isolated(text.against)];
     if (text.response !== null) facts.push([text.link + " of ", isolated(text.response), ...contrast]);
     if (text.queries !== null) facts.push([text.queries.toLocaleString("en") + " evaluations"]);

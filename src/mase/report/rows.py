@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import floor, log10
 from urllib.parse import quote
 
+from mase.characters import boundary
 from mase.render.palette import Scale
 from mase.render.pieces import visible
 from mase.report.entries import shortened
@@ -215,7 +216,7 @@ def _row(line: Line, bars: _Bars, scale: Scale, limits: Limits) -> Row:
 def _query(word: str) -> str:
     """Return what finds a word in the list of texts, which has it without control characters; a long one is cut."""
     shown = visible(word)
-    return f'"{shown}"' if len(shown) <= _LONGEST_QUERY else shown[:_LONGEST_QUERY]
+    return f'"{shown}"' if len(shown) <= _LONGEST_QUERY else shown[: boundary(shown, _LONGEST_QUERY)]
 
 
 def _example(example: Example, scale: Scale) -> ExampleRow:

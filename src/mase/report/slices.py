@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from mase.render.numbers import percent, share
 from mase.render.pieces import isolated
 from mase.report.entries import Entry
 from mase.report.shading import Shading
@@ -125,7 +126,10 @@ class ListWriter:
 
 
 def _text(entry: Entry) -> dict[str, Any]:
-    """Return an entry without its words as JSON types. Names from outside are values, and never keys."""
+    """Return an entry without its words as JSON types. Names from outside are values, and never keys.
+
+    Numbers are as the page shows them. Those of the index, which orders the texts, have few digits.
+    """
     return {
         "row": entry.row,
         "id": entry.id,
@@ -133,8 +137,9 @@ def _text(entry: Entry) -> dict[str, Any]:
         "response": entry.response,
         "against": entry.against,
         "link": entry.link,
-        "r2": entry.r2,
-        "halves": entry.split_half,
+        "chance": None if entry.probability is None else percent(entry.probability),
+        "r2": None if entry.r2 is None else share(entry.r2),
+        "halves": None if entry.split_half is None else share(entry.split_half),
         "queries": entry.n_queries,
         "text": entry.text,
         "size": entry.n_characters,

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from mase.characters import shortened
 from mase.render.pieces import inline
 from mase.render.templates import checksum, resource, templates
 from mase.serve.corpora import Corpora, Corpus, Failure, Preparing, Version
@@ -131,4 +132,4 @@ def _policy(policy: str) -> dict[str, str]:
 
 
 def _shortened(text: str, longest: int) -> str:
-    return inline(text if len(text) <= longest else text[: longest - 1] + "…")
+    return inline(shortened(text, longest))

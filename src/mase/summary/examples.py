@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mase.characters import boundary
 from mase.corpus.database import Database
 from mase.corpus.documents import fields_of
 from mase.corpus.opened import Run
@@ -143,7 +144,7 @@ def _example(occurrence: _Picked, id: Any, text: str | None) -> Example:
     start, end = max(occurrence.start, 0), max(occurrence.end, 0)
     if text is None:
         return Example(str(id), occurrence.row, "", occurrence.word, "", occurrence.score)
-    first, last = max(start - _CONTEXT, 0), end + _CONTEXT
+    first, last = boundary(text, start - _CONTEXT), max(end, boundary(text, end + _CONTEXT))
     return Example(
         str(id),
         occurrence.row,

@@ -7,7 +7,6 @@ from click.testing import CliRunner
 
 import mase
 from mase.cli import main
-from mase.cli.options import comma_separated
 from mase.io.json import load_many
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
@@ -125,11 +124,6 @@ def test_columns_that_the_table_does_not_have(command):
     for fields in ("", "age,age"):
         found = command("explain", "-i", "a.csv", "--fields", fields, *MODEL)
         assert (found.exit_code, found.stderr.count("mase: error: --fields are")) == (1, 1)
-
-
-def test_names_with_commas_are_quoted():
-    assert comma_separated(None, None, 'a, "b, c",d=e') == ["a", "b, c", "d=e"]
-    assert comma_separated(None, None, None) is None
 
 
 def test_names_on_several_lines_are_refused(command):

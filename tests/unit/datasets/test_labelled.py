@@ -11,6 +11,7 @@ from mase.errors import DataError, UnknownNameError
 def test_labels_are_names_or_indices():
     assert [class_index(label, ("neg", "pos")) for label in ("pos", "neg", "1", "0")] == [1, 0, 1, 0]
     assert class_index("1", ("1", "0")) == 0  # a name comes first
+    assert class_index("cafe\u0301", ("noir", "caf\xe9")) == 1
     assert [class_index(label, ("1", "1.0")) for label in ("1.0", "1.00", "0.0")] == [1, 0, 0]
     for wrong in ("2", "positive", "-1", "1" * 5000, "2.0", "0.5", "1.", ""):
         with pytest.raises(UnknownNameError, match="known: neg, pos"):

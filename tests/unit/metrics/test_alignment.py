@@ -77,6 +77,14 @@ def test_what_does_not_align_is_said(wrong, additive_model):
         align(wrong, additive_model, "a good film")
 
 
+def test_underscores_are_punctuation(additive_model):
+    text, scores = "_The_Woman_In_White_ is _good_", {"The": 1, "Woman": 2, "In": 3, "White": 4, "is": 5, "good": 6}
+    assert align(scores, additive_model, text).tolist() == [1, 2, 3, 4, 5, 6]
+    assert align(scores | {"_good_": 6}, additive_model, text).tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(ShapeError, match="several words"):  # as a tokenizer makes it that takes _ for a letter
+        align({"_The_Woman_In_White_": 1, "is": 5}, additive_model, text)
+
+
 def test_what_is_no_attribution_is_said(additive_model):
     for wrong in (3.0, "a good film", None):
         with pytest.raises(OptionError, match="expected an Attribution"):

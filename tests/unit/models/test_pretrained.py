@@ -157,6 +157,20 @@ def test_the_cache_of_the_hub_is_read_and_trusted_as_little(folder, monkeypatch)
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("name", ["someone/model.onnx", "model.json"])
+def test_a_name_that_ends_like_a_file_is_one_of_the_hub_if_only_its_cache_has_it(folder, monkeypatch, tmp_path, name):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder.parent / "hub"))
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(DataError, match=rf"no file or folder '{name}', nor .* cache .*{name}"):
+        load(name)
+    hub_cache(folder, name)
+    assert load(name).name == name
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text("not a model")
+    with pytest.raises(DataError):  # the file goes first
+        load(name)
+
+
 def test_a_name_without_an_owner_is_looked_up_in_the_same_cache(folder, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub_cache(folder, "model")))
     assert load("model").name == "model"

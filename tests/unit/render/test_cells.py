@@ -14,3 +14,9 @@ def test_a_label_from_right_to_left_is_kept_apart_from_the_number_after_it():
     assert label == "\u2068مملة\u2069  "
     assert cell_len(label) == 6
     assert cells("كلمة طويلة", 5).rstrip().endswith("…\u2069")
+
+
+def test_a_label_is_not_cut_inside_of_a_flag_or_an_emoji():
+    for one in ("🇩🇪", "👨‍👩‍👧"):
+        for width in range(2, 8):
+            assert set(shortened(one * 8, width).removesuffix("…").split(one)) == {""}

@@ -31,6 +31,8 @@ def test_what_was_cut_off_is_unread_and_shortened():
     first = attribution(text, spans=[], tokens=(token,), truncation=Truncation(1, 102, "start"))
     assert pieces(first, longest_unread=9)[-1].text == " aaaa aaa … [494 characters]"
     assert cut_off(first) == "the model read only the first 1 of 102 tokens"
+    flags = attribution("🇩🇪" * 9 + " end", spans=[(19, 22)], tokens=(), truncation=Truncation(1, 9, "end"))
+    assert pieces(flags, longest_unread=4)[0].text == "[14 characters] … 🇩🇪🇩🇪 "
 
 
 def test_characters_that_command_are_made_visible():

@@ -115,6 +115,11 @@ def test_long_texts_are_cut(tmp_path):
     assert len(entry.shading.words) == 4_000
 
 
+def test_names_are_not_cut_inside_of_a_flag(tmp_path):
+    (entry,) = entries(run_of(tmp_path, [(attribution(label="🇩🇪" * 60), ())]), Flags())
+    assert entry.prediction == "🇩🇪" * 49 + "…"
+
+
 def test_a_document_that_is_none_is_refused(tmp_path):
     run = run_of(tmp_path, [(attribution(), ())])
     texts = run.texts()

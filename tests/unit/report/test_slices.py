@@ -4,10 +4,13 @@ import base64
 import json
 
 import numpy as np
+import pytest
 from tests.attributions import attribution
 from tests.runs import run_of
 
+from mase.attribution import Fit, Prediction
 from mase.errors import InvalidTextError
+from mase.render.numbers import percent, share
 from mase.report import slices
 from mase.report.entries import Flags, entries
 from mase.report.slices import ListWriter
@@ -55,6 +58,16 @@ def test_the_index_finds_every_text(tmp_path, monkeypatch):
         assert len(words) == len(found)
         rows += [text["row"] for text in found]
     assert rows == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.8125, "81.2 %"), (0.99999, "> 99.9 %"), (0.0, "0.0 %"), (2 / 3, "66.7 %")])
+def test_the_list_says_the_same_numbers_as_other_pages(tmp_path, p, said):
+    prediction = Prediction("pos", 1, p, {"neg": 1 - p, "pos": p}, multilabel=False)
+    found = attribution(prediction=prediction, r2=0.125, fit=Fit(0.375, 1.25, 1001, 0, 0.2))
+    written(tmp_path, run_of(tmp_path / "run", [(found, ())]), Flags())
+    ((_, (text,)),) = [call(tmp_path / "texts-00000.js", "mase.texts")]
+    assert (text["chance"], text["r2"], text["halves"]) == (said, share(0.125), share(0.375))
+    assert said == percent(p)
 
 
 def test_nothing_in_a_file_ends_its_script(tmp_path):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from mase.cli.group import tell
+from mase.cli.lists import names
 from mase.cli.options import precision
 from mase.errors import DataError
+from mase.files import check_writable
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.testbeds import TARGETS
 
@@ -24,24 +26,24 @@ __all__ = ["reproduce"]
 _INTERVAL = 60.0
 
 
-def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    names = None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
-    if names == ():
+def _some(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    found = names(context, option, value)
+    if found == ():
         raise click.BadParameter("got no name, expected A,B,...; leave the option out for all")
-    return names
+    return found
 
 
 @click.command(short_help="Repeat the paper's tables and figure.")
 @click.argument("name", type=click.Choice(tuple(EXPERIMENTS)), metavar=f"[{'|'.join(EXPERIMENTS)}]")
 @click.option(
     "--targets",
-    callback=_names,
+    callback=_some,
     metavar="A,B",
     help=f"Some of {', '.join(TARGETS)}. [default: all targets of the experiment]",
 )
 @click.option(
     "--methods",
-    callback=_names,
+    callback=_some,
     metavar="A,B",
     help="Methods, with settings as in mase-nlgp+sigma=0.3+n_samples=500. [default: all methods of the experiment]",
 )
@@ -132,6 +134,7 @@ def reproduce(
     folder = Path(output)
     _check(folder, name)
     if not report_only:
+        _check_writable(folder, name)
         records = folder / "records"
         settings = Settings(
             records,
@@ -163,6 +166,13 @@ def _check(folder: Path, name: str) -> None:
             raise DataError(
                 f"{str(path)!r} exists, but has no records that it could report; move it, or name another --output"
             )
+
+
+def _check_writable(folder: Path, name: str) -> None:
+    """Check before any text is explained that records and report can be written; create the folder of both."""
+    check_writable(folder / f"{name}.md")
+    if (folder / "records").exists():
+        check_writable(folder / "records" / name)
 
 
 class _ProgressPrinter:

@@ -12,7 +12,6 @@ from safetensors.torch import save
 
 from mase.arrays import Ints
 from mase.datasets import DATASETS, Split, load, split_off
-from mase.files import replacing, write_text, writing
 from mase.models.bundled.bert import assemble
 from mase.models.bundled.minilm import BASE, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace
@@ -21,7 +20,7 @@ from mase_paper.training.bert_card import PACKAGES, AdapterReport, Base, card, c
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import check_padding
 from mase_paper.training.examples import Examples
-from mase_paper.training.folder import writable
+from mase_paper.training.folder import writable, write_model
 from mase_paper.training.lora import attach, changes, trainable
 from mase_paper.training.lstm import reproducible
 from mase_paper.training.recipe import Epoch, Trained
@@ -79,7 +78,8 @@ def run(
     )
     pretrained = Base(named, sha256, module.config.model_type, module.num_parameters())
     n_stored = sum(tensor.numel() for tensor in from_bytes(weights).values())
-    _write(path, weights, AdapterReport(used, pretrained, data.labels, n_stored, record))
+    report = AdapterReport(used, pretrained, data.labels, n_stored, record)
+    write_model(path, weights, {"config.json": configuration(report), "README.md": card(report)})
     checkpoint.path.unlink(missing_ok=True)
     return Trained(path, validation_accuracy, test_accuracy, used.epochs, seconds)
 
@@ -132,11 +132,3 @@ def _key(recipe: AdapterRecipe, seed: int, base_sha256: str, data_sha256: str) -
     """Return a line with everything that decides the weights: the recipe, the seed and two checksums."""
     fields = {name: value for name, value in dataclasses.asdict(recipe).items() if name not in _NO_EFFECT}
     return f"{fields} seed={seed} base={base_sha256} data={data_sha256}"
-
-
-def _write(path: Path, weights: bytes, report: AdapterReport) -> None:
-    """Write the three files atomically, the weights last."""
-    for name, text in {"config.json": configuration(report), "README.md": card(report)}.items():
-        write_text(path / name, text)
-    with writing(path), replacing(path / "model.safetensors") as draft:
-        draft.write_bytes(weights)

@@ -18,14 +18,13 @@ import safetensors.torch
 
 from mase.arrays import Floats
 from mase.datasets import VALIDATION_SHARE, Split, load, split_off
-from mase.files import replacing, write_text, writing
 from mase.models.bundled.vocabulary import Vocabulary
 from mase_paper.models import tfidf
 from mase_paper.models.cnn import N_FILTERS, WIDTH, TextCNN
 from mase_paper.models.fresh import FRESH, Fresh
 from mase_paper.models.tasks import N_WORDS, Task, relabelled
 from mase_paper.training.examples import Examples, encode, learned_vocabulary
-from mase_paper.training.folder import writable
+from mase_paper.training.folder import writable, write_model
 from mase_paper.training.lstm import accuracy, fit, reproducible, stored
 from mase_paper.training.recipe import LSTM_REUTERS, Epoch, Recipe, Trained
 from mase_paper.training.record import command
@@ -120,7 +119,9 @@ def run(
             used = recipe.numbers if epochs is None else dataclasses.replace(recipe.numbers, epochs=epochs)
             fitted = _fit_cnn(used, parts, labels, seed, progress)
     seconds = time.perf_counter() - start
-    _write(path, fitted, _configuration(fresh, labels, parts, fitted, seed, epochs, seconds))
+    config = _configuration(fresh, labels, parts, fitted, seed, epochs, seconds)
+    texts = {"vocabulary.txt": fitted.vocabulary, "config.json": json.dumps(config, indent=2) + "\n"}
+    write_model(path, fitted.weights, texts)
     return Trained(path, fitted.validation_accuracy, fitted.test_accuracy, fitted.epochs, seconds)
 
 
@@ -177,11 +178,3 @@ def _configuration(
             "n_test": len(parts.test),
         },
     }
-
-
-def _write(path: Path, fitted: _Fitted, config: Mapping[str, Any]) -> None:
-    """Write the three files atomically, the weights last."""
-    write_text(path / "vocabulary.txt", fitted.vocabulary)
-    write_text(path / "config.json", json.dumps(config, indent=2) + "\n")
-    with writing(path), replacing(path / "model.safetensors") as draft:
-        draft.write_bytes(fitted.weights)

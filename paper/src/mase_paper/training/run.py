@@ -11,12 +11,11 @@ import torch
 from safetensors.torch import save
 
 from mase.datasets import DATASETS, Split, load, split_off
-from mase.files import replacing, write_text, writing
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
 from mase.models.bundled.vocabulary import Vocabulary
 from mase_paper.training.card import PACKAGES, Report, card, configuration
 from mase_paper.training.examples import Examples, encode, learned_vocabulary
-from mase_paper.training.folder import writable
+from mase_paper.training.folder import writable, write_model
 from mase_paper.training.lstm import accuracy, fit, reproducible, stored
 from mase_paper.training.recipe import Epoch, Recipe, Trained
 from mase_paper.training.record import Record, command
@@ -102,9 +101,5 @@ def _test(
 
 
 def _write(path: Path, weights: dict[str, torch.Tensor], vocabulary: Vocabulary, report: Report) -> None:
-    """Write the four files atomically, the weights last."""
     texts = {"vocabulary.txt": vocabulary.dumps(), "config.json": configuration(report), "README.md": card(report)}
-    for name, text in texts.items():
-        write_text(path / name, text)
-    with writing(path), replacing(path / "model.safetensors") as draft:
-        draft.write_bytes(save(weights))
+    write_model(path, save(weights), texts)

@@ -32,5 +32,5 @@ def check_operator(name: str) -> None:
     UnknownNameError
         If it is neither.
     """
-    if name != AUTO and name not in OPERATORS:
+    if not isinstance(name, str) or (name != AUTO and name not in OPERATORS):
         raise unknown(OPERATORS.kind, name, [AUTO, *OPERATORS])

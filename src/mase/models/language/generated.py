@@ -6,6 +6,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from mase.arrays import Floats
+from mase.defaults import MAX_NEW_TOKENS
 from mase.document import Document, Input
 from mase.errors import InvalidTextError
 from mase.links import LINKS_WITHOUT_CLASSES
@@ -20,9 +21,7 @@ from mase.scalars import check_integer
 from mase.several import check_texts
 from mase.text import Tokens
 
-__all__ = ["MAX_NEW_TOKENS", "Generated", "check_max_new_tokens"]
-
-MAX_NEW_TOKENS = 128
+__all__ = ["Generated", "check_max_new_tokens"]
 
 
 class Generated(Reopened):
