@@ -88,7 +88,9 @@ def write_run(
     return Path(place)
 
 
-def run_of(place, texts, *, kept=(), documents=True, part_size=2, n_texts=None, model="lstm-imdb") -> Run:
+def run_of(
+    place, texts, *, kept=(), documents=True, part_size=2, n_texts=None, model="lstm-imdb", labels=("neg", "pos")
+) -> Run:
     """Write a run and return it.
 
     `texts` are pairs of an attribution, or a pair (text, error) of a text that failed, and the values of `kept`; ids
@@ -99,7 +101,7 @@ def run_of(place, texts, *, kept=(), documents=True, part_size=2, n_texts=None, 
         model={"name": model, "sha256": "0" * 64}, method={"name": "mase"}, seed=0, target=None, input={},
         n_texts=len(texts) if n_texts is None else n_texts, part_size=part_size, kept=tuple(kept), documents=documents,
     )  # fmt: skip
-    folder.create(Manifest(asked=asked, made_with={}, labels=("neg", "pos"), created="2026-11-22"))
+    folder.create(Manifest(asked=asked, made_with={}, labels=labels, created="2026-11-22"))
     for part, start in enumerate(range(0, len(texts), part_size)):
         rows = Rows(kept, documents=documents, worker="1")
         for row, (made, values, *ids) in enumerate(texts[start : start + part_size], start):

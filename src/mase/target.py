@@ -28,8 +28,7 @@ class Question:
     target
         A label or an index; several of them, the leading one first; "all" for all, the most probable first; None for
         the most probable class, or the first of several values. A label comes before an index, as a number and as a
-        string of digits: of the classes 1, 2 and 3, 1 is the first. Accents of a label may be characters of
-        their own.
+        string of digits: of the classes 1, 2 and 3, 1 is the first. A label may be in another normal form of Unicode.
     against
         A label or an index: the other class. None for no contrast.
     """
@@ -107,7 +106,7 @@ def listed(target: str | None, labels: Sequence[str]) -> Target:
     >>> listed("pos,neg", ["neg", "pos"]), listed("yes, sir", ["no", "yes, sir"])
     (['pos', 'neg'], 'yes, sir')
     """
-    if target is None or target in labels or "," not in target:
+    if target is None or "," not in target or label_index(labels, target) is not None:
         return target
     return [part.strip() for part in target.split(",")]
 
@@ -115,7 +114,7 @@ def listed(target: str | None, labels: Sequence[str]) -> Target:
 def label_index(labels: Sequence[str], name: str) -> int | None:
     """Return the index of a label; None if there is none that reads so.
 
-    Accents may be characters of their own in one of the two (normal forms of Unicode), unless several labels differ in
+    The name may be in another normal form of Unicode, as é in one character or in two, unless several labels differ in
     nothing else.
 
     Examples

@@ -47,6 +47,10 @@ def test_a_label_may_be_in_another_normal_form(label, target):
     assert Question([target, 0]).named(labels) == Question([label, "noir"])
 
 
+def test_a_label_with_a_comma_may_be_in_another_normal_form():
+    assert listed(f"{IN_PARTS}, noir", ["blanc", f"{COMPOSED}, noir"]) == f"{IN_PARTS}, noir"
+
+
 def test_a_label_that_reads_as_two_others_is_taken_literally():
     labels = ("e\u0301\u0323", COMPOSED, "\xe9\u0323", IN_PARTS)
     assert [Question(label).indices(labels, range(4)) for label in labels] == [(0,), (1,), (2,), (3,)]

@@ -1,5 +1,6 @@
 """Tests of `mase_paper.training.folder`."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,20 @@ def test_a_model_stays_if_a_new_one_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"vocabulary\.txt"):
         write(tmp_path, "new")
     assert (tmp_path / "model.safetensors").read_text() == "old"
-    (tmp_path / "vocabulary.txt").rmdir()
-    (tmp_path / "vocabulary.txt").write_text("old")
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+@pytest.mark.parametrize("n_flushed", range(len(NAMES)))
+def test_a_model_stays_if_the_disk_is_found_full_when_files_are_flushed(tmp_path, monkeypatch, n_flushed):
+    write(tmp_path, "old")
+    flushed, fsync = [], os.fsync
+
+    def full(file):
+        if len(flushed) == n_flushed:
+            raise OSError(28, "No space left on device")
+        flushed.append(file)
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match="No space left"):
         write(tmp_path, "new")
     assert contents(tmp_path) == dict.fromkeys(NAMES, "old")

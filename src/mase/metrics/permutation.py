@@ -35,8 +35,8 @@ def permutation_p_values(differences: Any, seed: int = 0) -> Floats:
     The share is exact for up to 16 texts that differ, and for differences that are multiples of one number, such as
     those of Delta Accuracy: the patterns of each sum are then counted. For differences of 0 and 1, this is McNemar's
     exact test. Otherwise it is the saddlepoint approximation of the tail (J. Robinson, JRSS B 1982). It is compared
-    with the share among 9,999 random patterns, which takes its place where they disagree. Where only a few of all
-    patterns are as far from 0, which makes p-values of less than 1e-4, it may be half of the share.
+    with the share among 9,999 random patterns, which takes its place where they disagree. If only a few of all patterns
+    have so large a sum, the approximation may be as small as half of the share; p-values are below 1e-4 then.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def _exact(column: Floats) -> float:
         product = product * (np.cos(angle) - 1j * np.tanh(t * size / sizes.max()) * np.sin(angle)) ** count
     shares = irfft(product, length)[observed : most + 1]
     above = np.arange(len(shares)) / sizes.max()
-    return float(2 * np.exp(_cumulant(relative, t) - t * observed / sizes.max()) * (shares @ np.exp(-t * above)))
+    p = 2 * np.exp(_cumulant(relative, t) - t * observed / sizes.max()) * (shares @ np.exp(-t * above))
+    return min(float(p), 1.0)  # rounding may exceed it
 
 
 def _multiples(sizes: Floats) -> Ints | None:

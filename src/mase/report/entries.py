@@ -1,6 +1,6 @@
 """Stream the texts of a run, each with its prediction, its shaded words, its notes or its error."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from mase.render.pieces import inline, visible
 from mase.report.answers import CitedAnswer
 from mase.report.shading import Shading, shading
 from mase.report.units import Units, Words
+from mase.target import label_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,15 +47,16 @@ class Flags:
     label_column: str | None = None
     low_confidence: float | None = None
 
-    def of(self, text: Mapping[str, Any], classes: Container[str]) -> int:
+    def of(self, text: Mapping[str, Any], classes: Sequence[str]) -> int:
         """Return the flags of a row of the table of texts of a model with these classes."""
         if text["error"] is not None:
             return FAILED
         written = None if self.label_column is None else text[self.label_column]
-        label = next((name for name in spellings(written or "") if name in classes), written)
+        found = (label_index(classes, name) for name in spellings(written or ""))
+        label = next((index for index in found if index is not None), None)
         probability, threshold = text["probability"], self.low_confidence
         return (
-            WRONG * (label in classes and label != text["prediction"])
+            WRONG * (label is not None and classes[label] != text["prediction"])
             | LOW_CONFIDENCE * (threshold is not None and probability is not None and probability < threshold)
             | NOTED * bool(text["notes"])
         )

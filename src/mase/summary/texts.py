@@ -1,7 +1,9 @@
 """The texts and responses of a run in the database: which of them count, and which are compared."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import pyarrow as pa
 
@@ -30,12 +32,16 @@ INSERT INTO text SELECT row, CASE WHEN document IS NOT NULL THEN hash(document) 
     CASE WHEN NOT list_contains($classes::VARCHAR[], {label}) THEN nullif({label}, '') END,
     nullif(their_group, '') FROM part
 """
-# A whole number that was written as a decimal is the name of a class, as in `class_index`.
-_LABEL = (
-    "CASE WHEN NOT list_contains($classes::VARCHAR[], their_label) "
-    f"AND list_contains($classes::VARCHAR[], regexp_replace(their_label, '{DECIMALS}', '')) "
-    f"THEN regexp_replace(their_label, '{DECIMALS}', '') ELSE their_label END"
-)
+# The name of a class may be in another normal form of Unicode, or a whole number that was written as a decimal, as in
+# `class_index`.
+_LABEL = f"""
+CASE WHEN list_contains($classes::VARCHAR[], their_label) THEN their_label
+    WHEN list_contains($composed::VARCHAR[], nfc_normalize(their_label))
+        THEN list_extract($classes::VARCHAR[], list_position($composed::VARCHAR[], nfc_normalize(their_label)))
+    WHEN list_contains($classes::VARCHAR[], regexp_replace(their_label, '{DECIMALS}', ''))
+        THEN regexp_replace(their_label, '{DECIMALS}', '')
+    ELSE their_label END
+"""
 _NOTE = """
 INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
 FROM (SELECT row, unnest(notes) AS note FROM part WHERE error IS NULL) GROUP BY note.code
@@ -124,8 +130,12 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
     """
     database.run(_TABLES)
     text, asked = _TEXT.format(label=_LABEL), {"their_label": label, "their_group": group}
+    classes = list(run.manifest.labels)
+    composed = [normalize("NFC", name) for name in classes]
+    counts = Counter(composed)
+    names = {"classes": classes, "composed": [name if counts[name] == 1 else None for name in composed]}
     for part in joined(_with_columns(texts, asked) for texts in run.tables("texts")):
-        database.run(text, {"classes": list(run.manifest.labels)}, part=part)
+        database.run(text, names, part=part)
         for statement in (_NOTE, _FAILURE):
             database.run(statement, part=part)
     for part in joined(run.tables("responses")):
@@ -133,10 +143,10 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
     if label is not None:
         _check_labels(database, run, label)
     threshold = next((value for (value,) in database.run(_THRESHOLD)), None)
-    counts = database.run(_GROUPS)
-    groups = [name for name, n in counts if n >= min_texts][:_MOST_GROUPS]
+    sizes = database.run(_GROUPS)
+    groups = [name for name, n in sizes if n >= min_texts][:_MOST_GROUPS]
     database.run(_EXPLAINED, {"threshold": threshold, "groups": groups})
-    return Compared(threshold, tuple(groups), len(counts) - len(groups))
+    return Compared(threshold, tuple(groups), len(sizes) - len(groups))
 
 
 def _check_labels(database: Database, run: Run, column: str) -> None:

@@ -78,6 +78,13 @@ def test_of_differences_of_one_size_it_is_the_binomial_test_however_small_the_p_
     assert permutation_p_values(differences[:, None]) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
+def test_no_p_value_is_above_1():
+    balanced = [np.resize([1.0, -1.0], n)[:, None] for n in range(17, 101, 2)]  # every pattern has so large a sum
+    found = np.concatenate([permutation_p_values(differences) for differences in balanced])
+    assert found == pytest.approx(1.0)
+    assert found.max() <= 1.0
+
+
 @pytest.mark.parametrize("shift", [0, 1, 3, 5, 8])
 def test_patterns_of_multiples_are_counted_by_whole_numbers(shift):
     differences = np.random.default_rng(shift).integers(-5, 6, 120) + shift

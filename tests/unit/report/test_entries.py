@@ -53,6 +53,12 @@ def test_a_class_that_was_written_as_a_decimal_is_one(tmp_path):
     ]
 
 
+def test_a_class_may_be_in_another_normal_form(tmp_path):
+    texts = [(attribution(label=predicted), ("cafe\u0301",)) for predicted in ("caf\xe9", "noir")]
+    rows = run_of(tmp_path, texts, kept=["label"]).texts().to_pylist()
+    assert [Flags("label").of(row, ("noir", "caf\xe9")) for row in rows] == [0, WRONG]
+
+
 def test_flags_and_errors(tmp_path):
     failed = ("bad", InvalidTextError("no \x1b text"))
     run = run_of(

@@ -7,6 +7,17 @@ from tests.runs import run_of
 import mase
 
 
+@pytest.mark.parametrize("label", ["caf\xe9", "cafe\u0301"])
+def test_a_label_may_be_in_another_normal_form_than_the_class(tmp_path, label):
+    texts = [
+        (attribution("film", [0.5], label="caf\xe9"), (label,)),
+        (attribution("end", [0.5], label="noir"), (label,)),
+    ]
+    run = run_of(tmp_path / "run", texts, kept=("label",), labels=("noir", "caf\xe9"))
+    found = mase.summarise(run, label_column="label")
+    assert [(row.label, row.prediction) for row in found.confusion] == [("caf\xe9", "caf\xe9"), ("caf\xe9", "noir")]
+
+
 def test_shares_are_of_the_explained_texts_and_of_those_with_a_label(tmp_path):
     """Of three texts with the label "pos" one is predicted as "neg"; one of the four explained texts has a note."""
     rows = [("pos", "pos", ()), ("pos", "pos", [("few-samples", "beware")]), ("neg", "pos", ()), ("neg", "neg", ())]

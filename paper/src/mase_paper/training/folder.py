@@ -49,13 +49,17 @@ def write_model(path: Path, weights: bytes, texts: Mapping[str, str]) -> None:
     Raises
     ------
     DataError
-        If a file cannot be written. An earlier model is then left unchanged.
+        If a file cannot be written, and an earlier model is then left unchanged; or if a written file cannot be moved
+        to its place, and the folder then has no weights.
     """
     contents = {_WEIGHTS: weights, **{name: text.encode() for name, text in texts.items()}}
     targets = {check_writable(path / name).resolve(): content for name, content in contents.items()}
     with writing(path), ExitStack() as drafts:  # the last one is moved into its place first, the weights last
         for target, content in targets.items():
-            drafts.enter_context(replacing(target)).write_bytes(content)
+            with drafts.enter_context(replacing(target)).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # a disk may be found full only here, when the earlier model is still there
         next(iter(targets)).unlink(missing_ok=True)
 
 
