@@ -128,6 +128,7 @@ def test_a_search_looks_past_what_nobody_sees(chromium, tmp_path):
         "wun\u200bder\u200bbar": [0, 1, 2],
         "⟨200B⟩": [1],
         "\u200b": [],
+        "\u200b \u200b": [],
         "caf\xe9": [3, 4],
         "cafe\u0301": [3, 4],
         "می\u200cخواهم": [5, 6],

@@ -1,6 +1,7 @@
 """Shared steps of the designs: from deviations to a sample."""
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Gaussian:
     __eq__ = equal_fields
 
     def __post_init__(self) -> None:
-        if not is_real(self.center) or not np.isfinite(self.center) or self.sigma is None:
+        if not is_real(self.center) or not isfinite(self.center) or self.sigma is None:
             raise OptionError(
                 f"center is {self.center!r} and sigma is {self.sigma!r}, expected a finite center (1 is the text, 0 is "
                 "the reference) and a standard deviation"

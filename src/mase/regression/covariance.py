@@ -8,6 +8,7 @@ from scipy.linalg import cho_solve
 
 from mase.arrays import Floats, Ints, as_floats, equal_fields
 from mase.errors import OptionError, ShapeError
+from mase.scalars import is_real
 
 __all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "real_sigma", "scatter", "times"]
 
@@ -139,7 +140,8 @@ def real_sigma(sigma: Any) -> Floats:
         values = np.asarray(sigma)
     except (TypeError, ValueError):  # such as a list of lists of different lengths
         values = np.empty(0, dtype=np.object_)
-    if values.dtype.kind not in "fiu":
+    objects = values.dtype.kind == "O" and values.size > 0 and all(map(is_real, values.flat))
+    if values.dtype.kind not in "fiu" and not objects:
         raise OptionError(
             f"sigma is {sigma!r:.60}, expected a standard deviation, one per coordinate, a covariance matrix, or a "
             "function of the number of coordinates that returns one of these"

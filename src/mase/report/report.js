@@ -161,7 +161,7 @@ const mase = (() => {
   // unseen between its letters
   function matcher(query) {
     const quoted = /^"(.+)"$/s.exec(query);
-    const words = composed(quoted ? quoted[1] : query.replace(UNSEEN, "") || query).trim().split(/\s+/);
+    const words = composed(quoted ? quoted[1] : query.replace(UNSEEN, "").trim() || query).trim().split(/\s+/);
     const between = quoted ? "" : "(?:" + UNSEEN.source + "|" + SHOWN.source + ")*";
     const escaped = words.map((word) => Array.from(word, letter).join(between)).join(quoted ? "\\s*" : "\\s+");
     return new RegExp(quoted ? whole(words.join(""), escaped) : escaped, "iu");

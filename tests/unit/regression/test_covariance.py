@@ -1,5 +1,7 @@
 """Tests of `mase.regression.covariance`."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,12 @@ def test_color_whiten_solve_and_matrix_agree(sigma):
     assert distribution.solve(colored) @ distribution.matrix() == pytest.approx(colored)
     assert distribution.solve(colored[0]) == pytest.approx(np.linalg.solve(distribution.matrix(), colored[0]))
     assert np.sqrt(np.diag(distribution.matrix())) == pytest.approx(distribution.deviations)
+
+
+def test_numbers_of_any_kind_are_a_sigma():
+    numbers = [0.5, Fraction(1, 2), np.float32(0.5)]
+    for sigma in (Fraction(1, 2), numbers, np.array(numbers, dtype=np.object_)):
+        assert covariance(sigma, np.ones(3)).deviations == pytest.approx([0.5, 0.5, 0.5])
 
 
 @pytest.mark.parametrize(
