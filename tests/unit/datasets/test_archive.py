@@ -90,7 +90,7 @@ def header_bomb(kind):
     target = io.BytesIO()
     with gzip.GzipFile(fileobj=target, mode="wb") as file:
         file.write(info("././@LongLink", type=kind, size=2 << 30).tobuf(tarfile.GNU_FORMAT))
-        file.write(bytes(1 << 20))
+        file.write(bytes(8 << 20))
     return target.getvalue()
 
 
