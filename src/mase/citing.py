@@ -70,7 +70,7 @@ def cite(
         They are computed from the same evaluations. With `against` there are none.
     template
         The prompt: a text, or messages with the keys "role" and "content", in which `{context}`, `{query}` or the names
-        of the texts stand for them. By default, one message of the user: "Context: ...", and "Query: ..." if any.
+        of the texts stand for them. By default, the user writes "Context: ...", then "Query: ..." if there is a query.
     max_new_tokens
         Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
     listener

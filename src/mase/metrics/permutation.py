@@ -82,16 +82,17 @@ def _exact(column: Floats) -> float:
         return 1.0 if not observed else 2.0 ** (1 - n)
     # Signs so likely positive that the observed sum is the expected one: a small share is known to as many digits as a
     # large one. The characteristic function of their sum is the product of those of the terms.
-    relative = sizes / sizes.max()
-    t = _tilt(relative, observed / sizes.max())
+    largest = sizes.max()
+    relative = sizes / largest
+    t = _tilt(relative, observed / largest)
     length = next_fast_len(2 * most + 1, real=True)
     turns, product = np.arange(length // 2 + 1) / length, np.ones(1)
     for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
         angle = 2 * np.pi * (size * turns % 1)
-        product = product * (np.cos(angle) - 1j * np.tanh(t * size / sizes.max()) * np.sin(angle)) ** count
+        product = product * (np.cos(angle) - 1j * np.tanh(t * size / largest) * np.sin(angle)) ** count
     shares = irfft(product, length)[observed : most + 1]
-    above = np.arange(len(shares)) / sizes.max()
-    p = 2 * np.exp(_cumulant(relative, t) - t * observed / sizes.max()) * (shares @ np.exp(-t * above))
+    above = np.arange(len(shares)) / largest
+    p = 2 * np.exp(_cumulant(relative, t) - t * observed / largest) * (shares @ np.exp(-t * above))
     return min(float(p), 1.0)  # rounding may exceed it
 
 

@@ -124,7 +124,7 @@ def covariance(sigma: Any, scale: Floats) -> Covariance:
     matrix = as_floats(values, (p, p), "sigma") * np.outer(scale, scale)
     if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
         raise OptionError("sigma is not symmetric, expected a covariance matrix; pass (sigma + sigma.T) / 2")
-    factor = _factor(matrix)
+    factor = _factor(matrix)  # first: it refuses negative variances, which have no root
     return Covariance(np.sqrt(np.diag(matrix)), factor)
 
 
