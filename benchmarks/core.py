@@ -27,12 +27,14 @@ ROUNDS = 21
 N = 1000
 
 
-def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = N) -> None:
+def bare(module: torch.nn.Module, ids: list[int], batch_size: int, n: int = N, device: str = "cpu") -> None:
     """Run n forward passes and nothing else."""
-    rows = torch.tensor([ids]).expand(batch_size, -1).contiguous()
+    rows = torch.tensor([ids], device=device).expand(batch_size, -1).contiguous()
     with torch.inference_mode():
         for start in range(0, n, batch_size):
             module(rows[: min(batch_size, n - start)])
+    if device != "cpu":
+        torch.cuda.synchronize(device)  # a GPU is still busy when the call returns
 
 
 def program(correlation: float | None) -> Callable[[], object]:

@@ -8,6 +8,8 @@ Targets may run side by side, each in a process of its own:
     python experiments/coverage.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 100
     python experiments/coverage.py DATA_DIR bert-reuters --n-texts 10 --n-seeds 60 --precision bfloat16
 
+A process can also explain some of the texts (`--skip`) into a folder of its own; the files are joined with `cat`.
+
 Without a target, the page is written, and what it says of each text goes to `experiments/coverage/texts.jsonl`:
 
     python experiments/coverage.py DATA_DIR
@@ -62,7 +64,8 @@ def method_of(name: str) -> Method:
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
-    model, split = load(target), load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    model = load(target, device=args.device)
+    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
     with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
         done = {(one["method"], one["row"], one["seed"]) for one in file.known}
         for chosen in texts_of(model, split, args.skip, args.n_texts):
@@ -220,6 +223,7 @@ def main() -> None:
     parser.add_argument("--skip", type=int, default=SKIPPED, help="texts that are left out, as settings saw them")
     parser.add_argument("--n-seeds", type=int, default=60)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--device", help="where the model runs, for example cuda; the CPU by default")
     parser.add_argument("--records", type=Path, default=RECORDS)
     args = parser.parse_args()
     configure(1)

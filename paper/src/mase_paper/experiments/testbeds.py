@@ -115,8 +115,8 @@ PAPER: Mapping[str, Target] = {
     for target in (
         Target("lstm-imdb", "imdb", "LSTM-IMDB", 10_000, 1_000, 100, _IDS),
         Target("lstm-reuters", "reuters", "LSTM-Reuters", 10_000, 1_000, 100, _IDS),
-        Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200, 10, _BERT, "a six-layer MiniLM"),
-        Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200, 10, _BERT, "a six-layer MiniLM"),
+        Target("bert-imdb", "imdb", "BERT-IMDB", 1_000, 200, 30, _BERT, "a six-layer MiniLM"),
+        Target("bert-reuters", "reuters", "BERT-Reuters", 1_000, 200, 30, _BERT, "a six-layer MiniLM"),
     )
 }
 FRESH: Mapping[str, Target] = {
