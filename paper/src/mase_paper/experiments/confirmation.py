@@ -16,6 +16,7 @@ from mase.statistics import holm
 from mase_paper.experiments import markdown
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import Report, Scope, collected
+from mase_paper.experiments.mean_comparisons import over_k
 from mase_paper.experiments.paired_comparisons import KS, explainers
 from mase_paper.experiments.registration import STANDINGS, Registration, Standing, registration
 from mase_paper.experiments.result_tables import by_operator, panels
@@ -153,7 +154,7 @@ def _leads(ours: Outcomes, theirs: Outcomes, other: Configuration) -> Iterator[_
     here, there = ours.common(theirs)
     operators = ours.header["operators"]
     for index, operator in enumerate(operators):
-        (mean,) = paired_means((_over_k(ours, index)[here] - _over_k(theirs, index)[there])[:, None])
+        (mean,) = paired_means((over_k(ours, index)[here] - over_k(theirs, index)[there])[:, None])
         assert mean is not None
         yield _Lead(_MEAN, operator, None, other, mean)
         for k in KS:
@@ -165,11 +166,6 @@ def _leads(ours: Outcomes, theirs: Outcomes, other: Configuration) -> Iterator[_
     ):
         assert lead is not None
         yield _Lead(measure, operators[0], None, other, lead)
-
-
-def _over_k(one: Outcomes, index: int) -> Floats:
-    """Return the mean of the flips `(n,)` over k = 1..15."""
-    return np.asarray(one.flips[:, index].mean(axis=1))
 
 
 def _others(one: Outcomes) -> Floats:

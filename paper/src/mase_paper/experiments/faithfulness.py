@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mase.methods import METHODS
-from mase_paper.experiments import markdown, other_metrics, rerun
+from mase_paper.experiments import markdown, mean_comparisons, other_metrics, rerun
 from mase_paper.experiments.batches import share
 from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Report, Scope, collected
@@ -133,8 +133,12 @@ class Faithfulness:
             target: list(other_metrics.rows(target, explainers(outcomes), subject))
             for target, outcomes in by_target.items()
         }
+        means = [
+            row for target, outcomes in by_target.items() for row in mean_comparisons.leads(target, outcomes, subject)
+        ]
         parts = [f"# {self.title.format(subject=subject)}", summary(pairs, subject)]
         parts += [summary_table(by_target, subject), _READING.format(subject=subject)]
+        parts += [mean_comparisons.table(means, tuple(by_target), subject)]
         parts += [f"![Delta Accuracy: means with intervals]({self.name}-means.svg)"]
         parts += [
             self._section(target, outcomes, subject, pairs, metrics[target], scope)
@@ -144,6 +148,7 @@ class Faithfulness:
             "subject": str(subject),
             "cells": [cell for target, outcomes in by_target.items() for cell in _cells(target, outcomes, scope)],
             "duels": [plain(pair) for pair in pairs],
+            "means": means,
             "ceilings": [row for target, outcomes in by_target.items() for row in _upper_bounds(target, outcomes)],
             "stability": [row for target, outcomes in by_target.items() for row in _stability(target, outcomes)],
             "other_metrics": [row for rows in metrics.values() for row in rows],
