@@ -97,12 +97,11 @@ two LSTMs of one size agree less on the scores than two runs for one LSTM. And a
 pretraining stored in the others.
 
 The texts are the first {n} stories of the validation part with at least 12 words that all three models classify
-correctly: {topics}. They are easier than the others. Explained is the margin of the true topic, by `mase` of 23
-November 2026 (the Gaussian process, before half of the first round [kept few
-words](../../docs/decisions/2026-11-24-sparse-rows.md)), and by `{rival}`, each with as many samples as
-`n_samples="auto"` gives (350 and 2 for each word) and with the seeds 0 and 1 of the samples. Words that the models do
-not read, those after the first 128 tokens, have no scores. In brackets: 95 % intervals, a bootstrap over the texts;
-those of differences are paired. They do not include how much other trainings would differ.
+correctly: {topics}. They are easier than the others. Explained is the margin of the true topic, by `mase` and by
+`{rival}`, each with as many samples as `n_samples="auto"` gives (350 and 2 for each word) and with the seeds 0 and 1 of
+the samples. Words that the models do not read, those after the first 128 tokens, have no scores. In brackets: 95 %
+intervals, a bootstrap over the texts; those of differences are paired. They do not include how much other trainings
+would differ.
 
 The models are evaluated in bfloat16, which is faster here. The library takes float32 where that is too noisy; it did
 so in {n_full} of the {n_all} explanations. Delta Accuracy is measured in float32. The first {n_exact} texts were
@@ -111,9 +110,8 @@ of the {top} highest words of {exact}. Later rows of `mase` depend on earlier an
 too.
 
 What this run shows: the agreement of two runs does not rise or fall steadily with the number of layers. On the ranks it
-is a little higher with six layers than with two or four, by either method. With four layers it is no higher than with
-two, and by the rival it is lowest. The overlap of the highest words with six layers does not differ detectably from
-that with fewer. `mase` is more stable than the rival at every size, and its Delta Accuracy is higher. Two sizes agree
+is lowest with four layers, by either method. With six it is higher than with two by the rival; by `mase` the two do not
+differ detectably. Nor does the overlap of the highest words with six layers differ from that with fewer. `mase` is more stable than the rival at every size, and its Delta Accuracy is higher. Two sizes agree
 clearly less than two runs for one model: models that are right about the same texts differ in what they read, be it for
 their size or for their training.
 
@@ -150,7 +148,7 @@ seeds of the samples.
 
 {faithfulness}
 
-{versions}; two cores of an AMD EPYC, one thread per process.
+{versions}; two cores of an Intel Xeon with AMX, one thread per process.
 """
 
 PAGES = {"growth": LSTMS, "transformers": TRANSFORMERS}

@@ -27,7 +27,7 @@ def environment(model: object = None) -> dict[str, str | int]:
     - `blas`: the library behind NumPy and SciPy, its versions and the kind of processor that it chose; `threads`: its
       number of threads;
     - for a torch model: `device` ("cpu" or "cuda"), `torch_threads`, `torch_capability` (instructions that torch uses),
-      `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions);
+      `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions), and `cudnn_rnn_precision`;
     - for a function or an estimator: the version of its package by its name, such as `sklearn`.
     """
     machine: dict[str, str | int] = {
@@ -79,9 +79,20 @@ def _torch(device: str | None) -> dict[str, str | int]:
         "device": device.partition(":")[0],
         "torch_threads": torch.get_num_threads(),
         "torch_capability": torch.backends.cpu.get_cpu_capability(),
-        "matmul_precision": torch.get_float32_matmul_precision(),
+        "matmul_precision": _matmul_precision(torch),
     }
     if facts["device"] != "cuda":
         return facts
     versions = {"cuda": str(torch.version.cuda or torch.version.hip), "cudnn": torch.backends.cudnn.version() or 0}
-    return {**facts, "gpu": torch.cuda.get_device_name(device), **versions}
+    # By default cuDNN runs recurrent layers in TF32, whose answers depend on the batch.
+    precision = {"cudnn_rnn_precision": torch.backends.cudnn.rnn.fp32_precision}
+    return {**facts, "gpu": torch.cuda.get_device_name(device), **versions, **precision}
+
+
+def _matmul_precision(torch: Any) -> str:
+    """Return the precision of matrix products in float32; of each backend if they were set one by one."""
+    try:
+        return str(torch.get_float32_matmul_precision())
+    except RuntimeError:  # PyTorch has no single answer then
+        cuda, cpu = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+        return f"cuda {cuda.fp32_precision}, mkldnn {cpu.fp32_precision}"

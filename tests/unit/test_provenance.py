@@ -32,6 +32,18 @@ def test_the_environment_depends_on_the_kind_of_model(monkeypatch):
     assert environment(module)["matmul_precision"] == "medium"
 
 
+def test_precisions_that_were_set_one_by_one_are_told():
+    """PyTorch has no single precision of matrix products then."""
+    module = TorchModule(SmallLSTM(), tokenize=whitespace_ids)
+    try:
+        torch.backends.cuda.matmul.fp32_precision = "tf32"
+        with pytest.raises(RuntimeError):
+            torch.get_float32_matmul_precision()
+        assert "tf32" in environment(module)["matmul_precision"]
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 def test_the_package_of_an_estimator_is_part_of_the_environment():
     sklearn = pytest.importorskip("sklearn")
     from sklearn.dummy import DummyClassifier

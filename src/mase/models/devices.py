@@ -1,6 +1,6 @@
 """Devices: where a module is, how to move it, and what a device supports."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from torch import nn
 from mase.errors import OptionError
 from mase.models.process_setting import ProcessSetting
 
-__all__ = ["WITHOUT_CUDNN", "available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory"]
+__all__ = ["WITHOUT_CUDNN", "available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory", "rounds"]
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -44,6 +44,22 @@ def multiplies_bfloat16(device: torch.device | str) -> bool:
     if device.type == "cuda" and torch.version.hip is None:
         return torch.cuda.get_device_capability(device) >= (8, 0)
     return True
+
+
+def rounds(module: nn.Module, device: torch.device) -> bool:
+    """Return whether a module computes on a device with fewer bits than float32 has.
+
+    Weights may have 16 bits. Matrix products of float32 may be computed in TF32 or bfloat16, which has to be asked for;
+    but on a GPU, cuDNN computes recurrent and convolutional layers in TF32 unless that is switched off.
+    """
+    if any(weight.is_floating_point() and weight.itemsize < torch.float32.itemsize for weight in module.parameters()):
+        return True
+    backends: Any = torch.backends  # whose types lack what is read here
+    used = [backends.cuda.matmul if device.type == "cuda" else backends.mkldnn.matmul]
+    if device.type == "cuda" and backends.cudnn.enabled:
+        kinds = {nn.RNNBase: backends.cudnn.rnn, nn.modules.conv._ConvNd: backends.cudnn.conv}
+        used += [settings for kind, settings in kinds.items() if any(isinstance(one, kind) for one in module.modules())]
+    return any(settings.fp32_precision in ("tf32", "bf16") for settings in used)
 
 
 def available(device: str) -> str:

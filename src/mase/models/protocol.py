@@ -181,11 +181,11 @@ class SeededProbe(Protocol):
 
 @runtime_checkable
 class RoundingProbe(Protocol):
-    """A probe that says whether its model rounds so much that the other rows of a batch change the scores of a row."""
+    """A probe that says by how much the other rows of a batch may change the response to a row, by rounding."""
 
     @property
-    def rounds(self) -> bool:
-        """Whether it does, as in half precision."""
+    def rounding(self) -> float:
+        """The largest such change of a response, as a share of the highest score; 0 for a model in float32."""
         ...
 
 

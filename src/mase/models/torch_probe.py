@@ -10,7 +10,7 @@ import torch
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError
 from mase.links import Contrast, Output
-from mase.models.devices import multiplies_bfloat16
+from mase.models.devices import multiplies_bfloat16, rounds
 from mase.models.engine import Engine, as_float64
 from mase.models.outputs import Scores, check_numbers
 from mase.models.protocol import Binding
@@ -24,6 +24,8 @@ __all__ = ["TorchProbe", "bind"]
 # Bytes of embeddings in one batch. On a CPU a batch should fit into the second-level cache of a core; on a GPU it
 # should occupy all processors. A recurrent layer processes one position of all rows at a time, so it needs more rows.
 _CPU_BYTES, _RECURRENT_BYTES, _GPU_BYTES = 2 << 20, 4 << 20, 256 << 20
+# The largest change of a response that is taken for rounding, as a share of the highest score.
+_ROUNDING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,14 @@ class TorchProbe:
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self.kind.output
+
+    @property
+    def rounding(self) -> float:
+        """How much the other rows of a batch may change a response if the module computes with few bits.
+
+        A larger change is one of the module itself, as by a normalisation over the batch.
+        """
+        return _ROUNDING if self.engine.half or rounds(self.engine.module, self.engine.device) else 0.0
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their indices in the design."""

@@ -167,7 +167,7 @@ def note(consistency: Consistency) -> Note:
         return Note(
             consistency.kind,
             f"the model returned {alone} for a text alone and {in_batch} for the same text in a batch, as in half "
-            "precision; the standard errors include this; use float32 for smaller ones",
+            "precision or TF32; the standard errors include this; they are smaller in float32 throughout",
         )
     return Note(
         consistency.kind,

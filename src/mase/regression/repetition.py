@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mase.arrays import Floats
+from mase.models.batching import ask
 from mase.models.protocol import RoundingProbe
 from mase.regression.consistency import Consistency, Repeats, note
 from mase.regression.covariance import MOST_CORRELATED, no_scatter
@@ -27,16 +28,15 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
     A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
-    at least five times. Its standard errors then describe the model's noise. A model that rounds is not asked again:
-    its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
+    at least five times. Its standard errors then describe the model's noise. A model that rounds a little is not asked
+    again: its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
     """
     consistency = Consistency()
     checked = replace(oracle, consistency=consistency)
     solution = solve(checked)
     if not consistency.matters(solution.estimate):
         return solution
-    probe = oracle.probe
-    if consistency.kind == "batch-dependent" and isinstance(probe, RoundingProbe) and probe.rounds:
+    if consistency.kind == "batch-dependent" and _only_rounds(checked, solution.estimate):
         consistency.kind = "rounding"
         if not solution.estimate.variances.any():
             solution = _rounded(solution, _variance_of_rounding(checked, consistency))
@@ -57,15 +57,39 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
     return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
 
 
+def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:
+    """Return whether responses differ by no more than the rounding that the probe tells of.
+
+    Rows that differ are asked together and alone, because a text that is the mean of its batch hides a model that
+    takes the mean away.
+    """
+    probe = oracle.probe
+    largest = (probe.rounding if isinstance(probe, RoundingProbe) else 0.0) * float(np.abs(estimate.gamma).max())
+    if not 0.0 < largest < np.inf:
+        return largest > 0.0
+    rows = np.concatenate([np.ones((1, len(probe.scale))), _without_one(oracle)])
+    oracle.cost.n_queries += len(rows)
+    together = oracle.respond(ask(probe, rows, len(rows), watch=oracle.cost))
+    repeats = Repeats(probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
+    alone = [repeats.response(row[None], number) for number, row in enumerate(rows)]
+    return bool(np.abs(together - alone).max() <= largest) and oracle.consistency.difference <= largest
+
+
+def _without_one(oracle: Oracle) -> Floats:
+    """Return rows `(n, p)`, each without one of the first words."""
+    n = min(_MOST_ROUNDED, oracle.size)
+    rows = np.ones((n, len(oracle.probe.scale)))
+    rows[np.arange(n), oracle.active[:n]] = 0.0
+    return rows
+
+
 def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
     """Return the variance of a response by rounding: half the mean squared difference of two responses to a row.
 
     The rows are the text itself and those without one of its first words, which are asked again, alone.
     """
-    n = min(_MOST_ROUNDED, oracle.size)
-    rows = np.ones((n, len(oracle.probe.scale)))
-    rows[np.arange(n), oracle.active[:n]] = 0.0
-    known = [None] * n if oracle.known is None else oracle.known.get(rows)
+    rows = _without_one(oracle)
+    known = [None] * len(rows) if oracle.known is None else oracle.known.get(rows)
     repeats = Repeats(oracle.probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
     differences = [
         repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])

@@ -4,6 +4,13 @@ import pytest
 import torch
 
 
+@pytest.fixture
+def one_by_one():
+    """For tests that set the precision of one backend: set all of them afterwards."""
+    yield
+    torch.set_float32_matmul_precision("highest")
+
+
 def test_which_processors_multiply_bfloat16(monkeypatch):
     from mase.models.devices import multiplies_bfloat16
 
@@ -33,3 +40,25 @@ def test_a_module_whose_weights_are_all_offloaded_is_where_it_runs():
     module = accelerate.cpu_offload(torch.nn.Sequential(torch.nn.Linear(2, 2)), execution_device=torch.device("cpu"))
     assert all(weights.is_meta for weights in module.parameters())
     assert device_of(module).type == "cpu"
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_which_modules_compute_with_few_bits():
+    from mase.models.devices import rounds
+
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    linear, recurrent, convolution = torch.nn.Linear(2, 2), torch.nn.LSTM(2, 2), torch.nn.Conv1d(2, 2, 1)
+    assert not any(rounds(module, cpu) for module in (linear, recurrent, convolution))
+    assert rounds(torch.nn.Linear(2, 2, dtype=torch.float16), cpu)
+    assert not rounds(torch.nn.Linear(2, 2, dtype=torch.float64), cpu)
+    # By default cuDNN rounds to TF32.
+    assert [rounds(module, cuda) for module in (linear, recurrent, convolution)] == [False, True, True]
+    with torch.backends.cudnn.flags(enabled=False, allow_tf32=True):
+        assert not rounds(recurrent, cuda)
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        assert not rounds(recurrent, cuda)
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16"
+    assert rounds(linear, cpu)
+    assert not rounds(linear, cuda)
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    assert rounds(linear, cuda)

@@ -161,10 +161,17 @@ class Mixing(Dropping):
         return self.head(pooled - pooled.mean(dim=0))
 
 
-def wrapped(module, **options):
+class Rounding(Dropping):
+    """Its scores change a little with the size of the batch."""
+
+    def forward(self, ids):
+        return self.head(self.words(ids).mean(dim=1)) + 2e-3 * (len(ids) > 1) * torch.tensor([0, 1])
+
+
+def wrapped(module, dtype=torch.float32, **options):
     torch.manual_seed(0)
     return mase.models.TorchModule(
-        module(),
+        module().to(dtype),
         tokenize=lambda text: [sum(map(ord, word)) % 50 for word in text.split()],
         outputs="logits",
         labels=["a", "b"],
@@ -178,6 +185,22 @@ def test_modules_are_watched_too(method):
     assert "not-deterministic" in codes(dropping)
     assert (dropping.standard_errors > 0).all()
     assert "batch-dependent" in codes(mase.explain(TEXT, wrapped(Mixing), method=method, n_samples=200))
+
+
+@pytest.mark.parametrize("method", ["kernel-shap", "mase-nlgp"])
+def test_a_module_of_few_bits_rounds_and_is_not_asked_row_by_row(method):
+    exact = mase.explain(TEXT, wrapped(Rounding), method=method, n_samples=200)
+    found = mase.explain(TEXT, wrapped(Rounding, torch.bfloat16), method=method, n_samples=200)
+    assert "batch-dependent" in codes(exact)
+    assert "rounding" in codes(found)
+    assert found.fit.n_queries < exact.fit.n_queries
+
+
+@pytest.mark.parametrize("method", ["occlusion", "kernel-shap", "mase-nlgp"])
+def test_a_module_of_few_bits_that_mixes_rows_is_asked_row_by_row(method):
+    found = mase.explain(TEXT, wrapped(Mixing, torch.bfloat16), method=method, n_samples=200)
+    assert "batch-dependent" in codes(found)
+    assert "rounding" not in codes(found)
 
 
 @pytest.mark.parametrize("method", ["mase", "kernel-shap", "leverage-shap", "partition-shap"])

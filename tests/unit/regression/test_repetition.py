@@ -99,7 +99,7 @@ def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy)
 
 @dataclass(frozen=True)
 class _Rounding(FunctionProbe):
-    rounds = True
+    rounding = np.inf
 
 
 @pytest.mark.parametrize("method", ["mase", "occlusion"])

@@ -1,5 +1,6 @@
 """The probe of a model that reads a prompt: units are deleted from the fields that fill it."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -70,10 +71,10 @@ class PromptProbe(CallableProbe):
         return cls(model, binding, rewriter, None, start, batch_size=_ROWS)
 
     @property
-    def rounds(self) -> bool:
-        """Whether the language model rounds, as in half precision."""
+    def rounding(self) -> float:
+        """Infinity if the language model rounds, as in half precision: an answer may be any number of tokens."""
         language_model = self.model.language_model
-        return isinstance(language_model, RoundingLanguageModel) and language_model.rounds
+        return math.inf if isinstance(language_model, RoundingLanguageModel) and language_model.rounds else 0.0
 
     def half(self) -> Self | None:
         """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
