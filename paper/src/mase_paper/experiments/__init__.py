@@ -11,6 +11,7 @@ EXPERIMENTS = Registry(
         "confirmation": "mase_paper.experiments.confirmation:CONFIRMATION",
         "faithfulness": "mase_paper.experiments.faithfulness:FAITHFULNESS",
         "figure4": "mase_paper.experiments.figure4:FIGURE4",
+        "rationale": "mase_paper.experiments.faithfulness:RATIONALE",
         "sweeps": "mase_paper.experiments.sweeps:SWEEPS",
         "table1": "mase_paper.experiments.tables:TABLE1",
         "table2": "mase_paper.experiments.tables:TABLE2",

@@ -26,7 +26,7 @@ from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import PAPER, Target
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
-__all__ = ["ABLATION", "FAITHFULNESS", "Faithfulness"]
+__all__ = ["ABLATION", "FAITHFULNESS", "RATIONALE", "Faithfulness"]
 
 _TOP = 10  # words whose overlap between two seeds is reported
 # Integrated gradients from every other reference that some model has; their default is zero. The margin, the link of
@@ -272,4 +272,14 @@ ABLATION = Faithfulness(
     "Ablation: `{subject}` against itself with one part changed",
     ("mase", *_VARIANTS),
     retired=(_UNPROMOTED,),
+)
+# The page tells sufficiency and insertion, on the records of the other comparison.
+RATIONALE = Faithfulness(
+    "rationale",
+    "Words that suffice: `{subject}` against other explainers",
+    (
+        *("mase-rationale", "mase", "lime", "lime-paper", "glime", "context-cite", "proxy-spex", "kernel-shap"),
+        *("leverage-shap", "partition-shap", "occlusion", "permutation-importance", "greedy-search", "beam-search"),
+        *(method for method in _MORE if method.endswith("link=margin")),
+    ),
 )
