@@ -18,8 +18,8 @@ from timing import Case, interleaved, provenance, relative, spread, write
 NAME, N = "bert-imdb", 1000
 METHODS = ("mase", "mase-nlgp")
 PRECISIONS = ("float32", "bfloat16")
-# Sizes of the batches of bare forward passes.
 ROUNDS = 5
+# Sizes of the batches of bare forward passes.
 BATCHES = {"cpu": (8, 16, 32), "cuda": (128, 256, 512, 1000)}
 
 

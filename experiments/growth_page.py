@@ -111,9 +111,10 @@ too.
 
 What this run shows: the agreement of two runs does not rise or fall steadily with the number of layers. On the ranks it
 is lowest with four layers, by either method. With six it is higher than with two by the rival; by `mase` the two do not
-differ detectably. Nor does the overlap of the highest words with six layers differ from that with fewer. `mase` is more stable than the rival at every size, and its Delta Accuracy is higher. Two sizes agree
-clearly less than two runs for one model: models that are right about the same texts differ in what they read, be it for
-their size or for their training.
+differ detectably. Nor does the overlap of the highest words with six layers differ from that with fewer. `mase` is more
+stable than the rival at every size, and its Delta Accuracy is higher. Two sizes agree clearly less than two runs for
+one model: models that are right about the same texts differ in what they read, be it for their size or for their
+training.
 
 ## The models
 
