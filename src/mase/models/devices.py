@@ -1,5 +1,7 @@
 """Devices: where a module is, how to move it, and what a device supports."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -12,8 +14,20 @@ __all__ = ["WITHOUT_CUDNN", "available", "device_of", "moved", "multiplies_bfloa
 
 M = TypeVar("M", bound=nn.Module)
 
+
+@contextmanager
+def _without_cudnn() -> Iterator[None]:
+    # `cudnn.flags` changes the other settings, too, and fails where conv and rnn have different precisions.
+    found = torch.backends.cudnn.enabled
+    torch.backends.cudnn.enabled = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.enabled = found
+
+
 # A block in which cuDNN is off.
-WITHOUT_CUDNN = ProcessSetting(lambda: torch.backends.cudnn.flags(enabled=False))
+WITHOUT_CUDNN = ProcessSetting(_without_cudnn)
 
 
 def device_of(module: nn.Module) -> torch.device:

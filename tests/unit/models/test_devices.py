@@ -9,6 +9,7 @@ def one_by_one():
     """For tests that set the precision of one backend: set all of them afterwards."""
     yield
     torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.conv.fp32_precision = torch.backends.cudnn.rnn.fp32_precision = "tf32"  # the default
 
 
 def test_which_processors_multiply_bfloat16(monkeypatch):
@@ -62,3 +63,17 @@ def test_which_modules_compute_with_few_bits():
     assert not rounds(linear, cuda)
     torch.backends.cuda.matmul.fp32_precision = "tf32"
     assert rounds(linear, cuda)
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_cudnn_is_switched_off_and_nothing_else(monkeypatch):
+    from mase.models.devices import WITHOUT_CUDNN
+
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # and conv has another one
+    with WITHOUT_CUDNN:
+        assert not torch.backends.cudnn.enabled
+        assert torch.backends.cudnn.deterministic
+        assert torch.backends.cudnn.rnn.fp32_precision == "ieee"
+    assert torch.backends.cudnn.enabled
+    assert torch.backends.cudnn.rnn.fp32_precision == "ieee"
