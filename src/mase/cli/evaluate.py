@@ -68,7 +68,8 @@ _which_texts = options(
 _what_is_evaluated = options(
     click.option(
         "--methods", default="mase,random", show_default=True, callback=names, metavar="NAME,...",
-        help="Methods to evaluate; see `mase methods`. Empty for --attributions alone.",
+        help="Methods to evaluate, see `mase methods`; with settings as in lime+link=margin. Empty for --attributions "
+        "alone.",
     ),
     click.option(
         "--attributions", multiple=True, callback=pairs, metavar="NAME=FILE",
@@ -170,6 +171,7 @@ def evaluate(
       mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
       mase evaluate -i pairs.csv --fields premise,hypothesis -m judge.py:predict_proba
       mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
+      mase evaluate -i imdb.parquet --methods mase,mase+n_samples=200,lime+link=margin
       mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table a.tex --table a.csv --plot a.pdf
       mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
     """
