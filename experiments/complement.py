@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from mase.configuration import parse
 from mase.method import Method
 from mase.methods import resolve
 from mase.metrics import METRICS
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.intervals import paired_mean
 from mase.models.runtime import configure
-from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.lines import continued, read_lines
 from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import choose

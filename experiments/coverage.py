@@ -34,6 +34,7 @@ from scipy.special import stdtrit
 
 import mase
 from mase.arrays import Floats, Ints
+from mase.configuration import parse
 from mase.datasets import Split
 from mase.datasets import load as load_split
 from mase.method import Method
@@ -41,7 +42,6 @@ from mase.methods import resolve
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
-from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.lines import continued, read_lines
 from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import Chosen, choose

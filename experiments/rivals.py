@@ -13,8 +13,8 @@ default, and `mase reproduce faithfulness --report-only --output experiments/fai
 from dataclasses import replace
 from pathlib import Path
 
+from mase.configuration import parse
 from mase_paper.experiments.columns import columns_path, load, save
-from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.records import Record, Records, merged
 from mase_paper.experiments.testbeds import PAPER, TARGETS

@@ -43,7 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"designs", "estimators", "models", "procedures", "progress", "spaces"}),
     frozenset({"baselines", "method"}),
     frozenset({"methods"}),
-    frozenset({"compatibility", "evidence", "measure", "options", "results", "target"}),
+    frozenset({"compatibility", "configuration", "evidence", "measure", "options", "results", "target"}),
     frozenset({"windows"}),
     frozenset({"bound_text"}),
     frozenset({"measurement"}),

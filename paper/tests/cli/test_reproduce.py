@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from paper.tests.repository import ROOT, needs_repository
 
 from mase.cli import main
+from mase.configuration import parse
 from mase.errors import ModelError
 from mase.methods import resolve
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.columns import columns_path, save
-from mase_paper.experiments.configurations import parse
 from mase_paper.experiments.records import FIELDS
 from mase_paper.experiments.store import read
 from mase_paper.experiments.testbeds import TARGETS

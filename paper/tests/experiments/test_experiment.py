@@ -3,10 +3,12 @@
 import pytest
 
 import mase
+from mase.configuration import Configuration, parse
+from mase.errors import OptionError, UnknownNameError
 from mase_paper.experiments import EXPERIMENTS
-from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.figure4 import BUDGETS, FIGURE4
+from mase_paper.experiments.runner import Settings
 from mase_paper.experiments.tables import TABLE1, TABLE2
 from mase_paper.experiments.testbeds import TARGETS
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
@@ -53,3 +55,11 @@ def test_an_experiment_without_records_says_so_little(name, tmp_path):
     found = EXPERIMENTS[name].report(Scope(n_texts=3), tmp_path)
     assert found.page.startswith("# ")
     assert not found.figures
+
+
+def test_scopes_and_settings_are_checked(tmp_path):
+    for wrong in ({"targets": ("lstm-imbd",)}, {"n_texts": 0}, {"batches": 1}):
+        with pytest.raises((UnknownNameError, OptionError)):
+            Scope(**wrong)
+    with pytest.raises(OptionError, match="jobs"):
+        Settings(tmp_path, jobs=0)

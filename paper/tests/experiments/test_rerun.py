@@ -4,9 +4,9 @@ import shlex
 
 from paper.tests.experiments.samples import bits, write
 
+from mase.configuration import Configuration, parse
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import markdown
-from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.figure4 import FIGURE4

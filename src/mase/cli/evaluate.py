@@ -1,7 +1,7 @@
 """`mase evaluate`: the faithfulness of methods, or of given attributions, to a model on labelled texts."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,9 @@ from mase.metrics import METRICS
 from mase.metrics.operators import AUTO, OPERATORS
 from mase.render.pictures import PICTURES
 from mase.render.table import FORMATS
+
+if TYPE_CHECKING:
+    from mase.cli.result_tables import Claims
 
 __all__ = ["evaluate"]
 
@@ -68,7 +71,8 @@ _which_texts = options(
 _what_is_evaluated = options(
     click.option(
         "--methods", default="mase,random", show_default=True, callback=names, metavar="NAME,...",
-        help="Methods to evaluate; see `mase methods`. Empty for --attributions alone.",
+        help="Methods to evaluate, see `mase methods`; with settings as in lime+link=margin. Empty for --attributions "
+        "alone.",
     ),
     click.option(
         "--attributions", multiple=True, callback=pairs, metavar="NAME=FILE",
@@ -170,6 +174,7 @@ def evaluate(
       mase evaluate -i reviews.csv --text-column review --label positive=pos --label negative=neg
       mase evaluate -i pairs.csv --fields premise,hypothesis -m judge.py:predict_proba
       mase evaluate -i news.jsonl -m lstm-reuters --metrics naopc,infidelity --n-texts 20 -o news.json
+      mase evaluate -i imdb.parquet --methods mase,mase+n_samples=200,lime+link=margin
       mase evaluate -i imdb.parquet --methods mase,lime,kernel-shap --table a.tex --table a.csv --plot a.pdf
       mase explain -i reviews.txt -o mine.jsonl && mase evaluate --attributions mine=mine.jsonl --methods random
     """
@@ -182,28 +187,16 @@ def evaluate(
     from mase.cli.code import open_model
     from mase.cli.evaluation_run import Source, run_evaluation
     from mase.cli.inputs import ColumnOptions, check_columns
-    from mase.cli.output_files import Destination, Policy
-    from mase.cli.paths import check_files, check_suffix, standard_output
-    from mase.cli.result_tables import Claims, show
+    from mase.cli.paths import check_suffix, standard_output
+    from mase.cli.result_tables import show
     from mase.cli.streams import aside
     from mase.metrics.evaluator import Evaluator, named_metrics
     from mase.models.runtime import configure
-    from mase.render.pictures import check_matplotlib
 
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
     given = {f"--attributions {name}": file for name, file in attributions.items()}
-    policy = Policy(overwrite=overwrite)
-    names = {"--output": output, "--plot": plot} | {f"--table {name}": name for name in tables}
-    files = {
-        option: None if name is None else Destination(name, policy, by_line=False) for option, name in names.items()
-    }
-    check_files(files, {"--input": source, **given})
-    if plot is not None:
-        check_matplotlib()
-    context = click.get_current_context()
-    claimed = (None if file is None else context.with_resource(file.claimed()) for file in files.values())
-    claims = Claims(next(claimed), next(claimed), tuple(filter(None, claimed)))
+    claims = _claimed(output, plot, tables, {"--input": source, **given}, overwrite=overwrite)
     columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
     check_columns(source, columns)
     texts = Source.read(source, columns, label_column, where, renamed, attributions, labels_needed=only_correct)
@@ -216,3 +209,31 @@ def evaluate(
         evaluator = Evaluator(loaded, methods=methods, metrics=named_metrics(metrics, ks), **how)
     with run_evaluation(evaluator, texts, n_texts, only_correct=only_correct) as run:
         show(run, batches, claims, as_json=as_json)
+
+
+def _claimed(
+    output: str | None, plot: str | None, tables: tuple[str, ...], read: Mapping[str, str | None], *, overwrite: bool
+) -> "Claims":
+    """Claim the files that the command writes, until it ends. They are none of those that it reads, by option.
+
+    Raises
+    ------
+    MaseError
+        If a file cannot be written or must not be replaced, or there is no matplotlib for the picture.
+    """
+    from mase.cli.output_files import Destination, Policy
+    from mase.cli.paths import check_files
+    from mase.cli.result_tables import Claims
+    from mase.render.pictures import check_matplotlib
+
+    policy = Policy(overwrite=overwrite)
+    names = {"--output": output, "--plot": plot} | {f"--table {name}": name for name in tables}
+    files = {
+        option: None if name is None else Destination(name, policy, by_line=False) for option, name in names.items()
+    }
+    check_files(files, read)
+    if plot is not None:
+        check_matplotlib()
+    context = click.get_current_context()
+    claimed = (None if file is None else context.with_resource(file.claimed()) for file in files.values())
+    return Claims(next(claimed), next(claimed), tuple(filter(None, claimed)))

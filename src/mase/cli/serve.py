@@ -114,14 +114,8 @@ def serve(
     gate = server.gate_of(host, number)
     opened = [Open(name, download, device, trust_remote_code, threads, url) for name in dict.fromkeys(models)]
     if not is_loopback(host):
-        tell(
-            f"mase: --host {host} opens the server to every machine that reaches port {number}. Who has the address "
-            "with the token can use the models and read the corpora that were given, and see all texts that pass by: "
-            "the connection is not encrypted."
-        )
-    for source in sources:
-        if "://" not in source and not os.path.exists(source):  # noqa: PTH110 (no error if the name is too long)
-            tell(f"mase: there is nothing at {source} yet; its page shows the run once there is")
+        _tell_of_exposure(host, number)
+    _tell_of_absent(sources)
     click.echo(server.address(host, number, gate.token))
     if not no_browser:
         first = server.address(host, number, gate.once())
@@ -136,6 +130,21 @@ def serve(
         tell("mase: ended")
     finally:
         corpora.close()
+
+
+def _tell_of_exposure(host: str, port: int) -> None:
+    tell(
+        f"mase: --host {host} opens the server to every machine that reaches port {port}. Who has the address with the "
+        "token can use the models and read the corpora that were given, and see all texts that pass by: the connection "
+        "is not encrypted."
+    )
+
+
+def _tell_of_absent(sources: Iterable[str]) -> None:
+    """Tell of runs and files that do not exist; what has a scheme may be elsewhere."""
+    for source in sources:
+        if "://" not in source and not os.path.exists(source):  # noqa: PTH110 (no error if the name is too long)
+            tell(f"mase: there is nothing at {source} yet; its page shows the run once there is")
 
 
 def _check_names(what: str, names: Iterable[str]) -> None:

@@ -12,12 +12,14 @@ _CALL = "mase.cli.spelling"
 _NAME = r"[a-z]+(?:_[a-z]+)*"
 # What messages say of a parameter that is the subject of a sentence.
 _VERBS = "is|are|has|names|given"
-# The first three are left as they are: what a model raised; what is in quotes, such as the name of a file; and a call
-# such as f(x='y'), which is Python whatever it holds. The others are replaced: a parameter with its value, as in
-# method='mase', fresh=True or fields=[...]; a parameter at the beginning, as in "fields are []" or "row 1: fixed names
-# 'q'"; and the name of a parameter of several words, such as text_column.
+# The first four are left as they are: what a model raised; the names that could stand in the place of an unknown one;
+# what is in quotes, such as the name of a file; and a call such as f(x='y'), which is Python whatever it holds. The
+# others are replaced: a parameter with its value, as in method='mase', fresh=True or fields=[...]; a parameter at the
+# beginning, as in "fields are []" or "row 1: fixed names 'q'"; and the name of a parameter of several words, such as
+# text_column.
 _PYTHON = re.compile(
     rf"""\braised\ \w+:\ [\s\S]*
+    | \bknown:\ [\w.,\ -]*
     | (?<!\w) (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" ) (?!\w)
     | \w\([^()]*\)
     | (?<![\w'"./-]) (?P<name>{_NAME}) = (?P<value>'.*?' | ".*?" | \[[^\]]*\] | \{{[^}}]*\}} | True\b)

@@ -8,8 +8,9 @@ from typing import Any
 
 from mase.attribution import Answer, Attribution, Changed, Evidence, FlipSet, Interaction, Response, Window
 from mase.attribution.response import error_of
+from mase.budget import AUTO, check_n_samples
 from mase.document import Field, Scalar
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
 from mase.io.predictions import HALF_PRECISION, listed, prediction_problems
 
 __all__ = ["check"]
@@ -238,6 +239,7 @@ def _conditions(attribution: Attribution) -> Iterator[str]:
         yield from _unit(f"notes[{index}]", note.unit, attribution)
         yield from _named_response(f"notes[{index}]", note.response, attribution)
     yield from _named("method", attribution.method)
+    yield from _n_samples("method", attribution.method)
     yield from _named("model", attribution.model)
     if attribution.seed < 0:
         yield f"'seed' is {attribution.seed!r:.20}, expected an integer >= 0"
@@ -281,3 +283,11 @@ def _named(path: str, settings: Mapping[str, Any]) -> Iterator[str]:
     for key in ("sha256", "code_sha256"):
         if not isinstance(settings.get(key), str | None):
             yield f"{path}: {key!r} is {settings[key]!r:.40}, expected a checksum as text, or null"
+
+
+def _n_samples(path: str, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the problem of a number of samples; results of other programs may have none."""
+    try:
+        check_n_samples(settings.get("n_samples", AUTO))
+    except OptionError as error:
+        yield f"{path}: {error}"

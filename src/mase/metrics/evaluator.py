@@ -11,6 +11,7 @@ from mase.arrays import Floats, equal_fields
 from mase.attribution import Attribution
 from mase.budget import NSamples
 from mase.choices import Precision
+from mase.configuration import parse
 from mase.document import Document, Input, Scalar
 from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
 from mase.explainer import Explainer
@@ -70,15 +71,17 @@ class Evaluator:
     model, tokenizer
         As for `mase.Explainer`.
     methods
-        Names in `mase.METHODS`, or `Method` values.
+        Names in `mase.METHODS`, with settings as in "lime+link=margin" or "mase+n_samples=500+seed=1" if there are any
+        (`mase.configuration`), or `Method` values. The whole string is the name in the results, with the settings in
+        alphabetical order.
     metrics
         Names in `METRICS`, or metrics; or a mapping of these by the names that they get in the results.
     operator
         How metrics mask words; see `mase.metrics.masking.masker`.
     n_samples
-        Number of samples of every method; None keeps each method's own.
+        Number of samples of every method that does not name its own; None keeps those of `mase.METHODS`.
     seed
-        Seed of the methods and of what metrics draw.
+        Seed of what metrics draw, and of every method that does not name its own.
     precision
         Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
     units, fixed, background
@@ -88,10 +91,10 @@ class Evaluator:
     Raises
     ------
     UnknownNameError
-        If there is no such method, metric, operator or unit.
+        If there is no such method, setting, metric, operator or unit.
     OptionError
-        If the precision is unknown, two methods or two metrics have one name, or methods or metrics are a single one or
-        something else.
+        If a setting has an invalid value, the precision is unknown, two methods or two metrics have one name, or
+        methods or metrics are a single one or something else.
     CapabilityError
         If a method needs what the model does not have.
     """
@@ -120,12 +123,13 @@ class Evaluator:
         self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
         self.splitter = splitter(units)
         self.fixed, self.background = names_of(fixed), values_of(background)
-        names = [resolve(method).name for method in methods]
+        named = [_named(method) for method in methods]
+        names = [name for name, _, _ in named]
         if len(set(names)) < len(names):
             raise OptionError(
                 f"methods {names} are not unique, expected one name each; rename one with replace(method, name=...)"
             )
-        self.explainers = {name: self._explainer(method) for name, method in zip(names, methods, strict=True)}
+        self.explainers = {name: self._explainer(method, options) for name, method, options in named}
 
     @property
     def columns(self) -> tuple[tuple[str, Column], ...]:
@@ -213,19 +217,19 @@ class Evaluator:
         order = given.order if isinstance(given, Attribution) else None
         return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
 
-    def _explainer(self, method: str | Method) -> Explainer:
+    def _explainer(self, method: str | Method, options: Mapping[str, Any]) -> Explainer:
         return Explainer(
             self.model,
             method=method,
             units=self.splitter,
-            n_samples=self.n_samples,
-            seed=self.seed,
             precision=self.precision,
+            **{"n_samples": self.n_samples, "seed": self.seed, **options},
         )
 
     def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
-            again = Explainer(model, method=explainer.method, units=self.splitter, seed=seed, precision=self.precision)
+            own = explainer.seed + seed - self.seed  # of a method that names its seed
+            again = Explainer(model, method=explainer.method, units=self.splitter, seed=own, precision=self.precision)
             return again(document, target=model.labels[target]).scores
 
         return rescore
@@ -253,6 +257,14 @@ class Evaluator:
                 f"metric {needing[0]!r} has to explain the text again, which it cannot for given attributions; "
                 "leave the metric out"
             )
+
+
+def _named(method: str | Method) -> tuple[str, str | Method, dict[str, Any]]:
+    """Return the name of a method in the results, the method, and the options that its string names."""
+    if not isinstance(method, str):
+        return resolve(method).name, method, {}
+    configuration = parse(method)
+    return str(configuration), configuration.method, configuration.options
 
 
 def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:

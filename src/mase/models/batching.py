@@ -101,7 +101,9 @@ def ask_norms(
     )
 
 
-def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, watch: Watch = UNWATCHED) -> Floats:
+def ask_exchanged(
+    probe: ExchangeProbe, sources: Ints, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED
+) -> Floats:
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
@@ -113,7 +115,7 @@ def ask_exchanged(probe: ExchangeProbe, sources: Ints, batch_size: int, *, watch
     NonFiniteError
         If the model returns NaN or positive infinity.
     """
-    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, 0, watch)
+    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, first, watch)
 
 
 def ask_gradients(

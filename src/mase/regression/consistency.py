@@ -33,29 +33,36 @@ class Repeats:
     Attributes
     ----------
     respond
-        The response of scores `(1, k)`.
+        The responses `(n,)` of scores `(n, k)`.
     cost
         Counts the evaluations.
+    ask
+        Evaluates rows: `ask` of `mase.models.batching`, or `ask_exchanged` for rows of sources.
     """
 
     probe: Probe
-    respond: Callable[[Floats], float]
+    respond: Callable[[Floats], Floats]
     cost: Cost
+    ask: Callable[..., Floats] = ask
 
-    def scores(self, row: Floats, number: int, probe: Probe) -> Floats:
+    def scores(self, row: Floats | Ints, number: int, probe: Probe) -> Floats:
         """Return the scores `(1, k)` of one row `(1, p)` of this number."""
         self.cost.n_queries += 1
-        return ask(probe, row, 1, number, watch=self.cost)
+        return self.ask(probe, row, 1, number, watch=self.cost)
 
-    def response(self, row: Floats, number: int) -> float:
+    def response(self, row: Floats | Ints, number: int) -> float:
         """Return the response to one row `(1, p)`."""
-        return self.respond(self.scores(row, number, self.probe))
+        return self.response_of(self.scores(row, number, self.probe))
 
-    def responses(self, row: Floats, number: int) -> tuple[float, ...]:
+    def response_of(self, scores: Floats) -> float:
+        """Return the response of scores `(1, k)`."""
+        return float(self.respond(scores)[0])
+
+    def responses(self, row: Floats | Ints, number: int) -> tuple[float, ...]:
         """Return one response to a row `(1, p)`, or two from a probe that takes seeds."""
         probe = self.probe
         probes = (probe.seeded(0), probe.seeded(1)) if isinstance(probe, SeededProbe) else (probe,)
-        return tuple(self.respond(self.scores(row, number, repeat)) for repeat in probes)
+        return tuple(self.response_of(self.scores(row, number, repeat)) for repeat in probes)
 
 
 @dataclass(slots=True)
@@ -97,13 +104,29 @@ class Consistency:
         # text alone.
         batch = np.insert(rows, 1, text[0], axis=0)
         scores = evaluate(batch)
-        ones = np.ones((1, len(repeats.probe.scale)))
         # Beside pairs of complements the text may get the answer that it got beside its reference, the first of such
         # pairs. So it is asked alone.
         paired = repeats.probe.n_setup > 1 and np.all(2 * batch.sum(axis=0) == len(batch))
-        alone = repeats.response(ones, 0) if paired else repeats.respond(start)
-        self.compare(alone, scores[1:2], repeats, ones, 0)
+        alone = repeats.response(text, 0) if paired else repeats.response_of(start)
+        self.compare(alone, scores[1:2], repeats, text, 0)
         return np.delete(scores, 1, axis=0)
+
+    def with_text_and_farthest(
+        self, evaluate: Callable[[Ints], Floats], rows: Ints, start: Floats, first: int, repeats: Repeats
+    ) -> Floats:
+        """Return the scores `(n, k)` of rows of sources `(n, p)`; the first call compares one of them beside the text.
+
+        It is the row whose response is farthest from that to the text, which is evaluated again, alone. This is for
+        rows of which the text may be the mean: a model that takes the mean away then answers to the text as it does
+        alone. Their numbers begin with `first`.
+        """
+        is_first, text = not self.compared, np.arange(rows.shape[1])[None]
+        scores = self.with_text(evaluate, rows, text, start, repeats)
+        if is_first and len(rows):
+            index = int(np.abs(repeats.respond(scores) - self.alone).argmax())
+            row, number = rows[index : index + 1], first + index
+            self.compare(repeats.response(row, number), scores[index : index + 1], repeats, row, number)
+        return scores
 
     def with_last(self, evaluate: Callable[[Floats], Floats], rows: Floats, first: int, repeats: Repeats) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`; the first call evaluates the last of them again, alone.
@@ -117,24 +140,28 @@ class Consistency:
             self.compare(repeats.response(row, number), scores[-1:], repeats, row, number)
         return scores
 
-    def compare(self, alone: float, scores: Floats, repeats: Repeats, row: Floats, number: int) -> None:
+    def compare(self, alone: float, scores: Floats, repeats: Repeats, row: Floats | Ints, number: int) -> None:
         """Compare the response to one input alone with that of its `scores` `(1, k)` in a batch.
 
         If they differ, the `row` `(1, p)` of this number is evaluated alone once or twice more. If all responses to the
-        input alone agree, the difference comes from the other inputs in the batch.
+        input alone agree, the difference comes from the other inputs in the batch. Of several comparisons, the one with
+        the largest difference is kept.
         """
-        in_batch = repeats.respond(scores)
-        self.compared, self.alone, self.in_batch = True, alone, in_batch
-        self.size = max(abs(alone), float(np.abs(scores).max()))
-        if abs(alone - in_batch) > _RESPONSE_ROUNDING * self.size:
+        in_batch, difference = repeats.response_of(scores), 0.0
+        kind: Kind | None = None
+        size = max(abs(alone), float(np.abs(scores).max()))
+        if abs(alone - in_batch) > _RESPONSE_ROUNDING * size:
             again = repeats.responses(row, number)
             responses = (alone, in_batch, *again)
-            self.difference = max(responses) - min(responses)
+            difference = max(responses) - min(responses)
             responses_alone = (alone, *again) if len(again) == 1 else again
-            reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * self.difference
-            self.kind = "batch-dependent" if reproduced else "not-deterministic"
+            reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * difference
+            kind = "batch-dependent" if reproduced else "not-deterministic"
             if reproduced:
-                self.alone = responses_alone[-1]  # the first response may be that to the text beside its reference
+                alone = responses_alone[-1]  # the first response may be that to the text beside its reference
+        if not self.compared or difference > self.difference:
+            self.compared, self.alone, self.in_batch = True, alone, in_batch
+            self.size, self.difference, self.kind = size, difference, kind
 
     def matters(self, estimate: Estimate) -> bool:
         """Return whether the difference could change a score by its standard error.

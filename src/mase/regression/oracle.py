@@ -43,7 +43,8 @@ class Oracle:
         Batch size and requested precision. Half precision is tested on rows of the first call.
     consistency
         Where to record whether the model is consistent. The first call evaluates the text itself once more with the
-        other rows or, if the space is not `binary`, its own last row once more, alone.
+        other rows or, if the space is not `binary`, its own last row once more, alone. Where words are exchanged, it
+        evaluates the text and one of its own rows.
     solved
         Called after every round but the last one with a function that returns the `Solution` so far; None for nobody.
     n_rows
@@ -106,7 +107,7 @@ class Oracle:
     @property
     def text(self) -> float:
         """Response at the text itself (all coordinates 1), which is known from when the text was bound."""
-        return self._response(self.start)
+        return float(self.respond(self.start)[0])
 
     @property
     def probability(self) -> float:
@@ -189,10 +190,9 @@ class Oracle:
         rows[:, self.active] = self.active[sources]
 
         def evaluate(rows: Ints) -> Floats:
-            self._count(len(rows))
-            exchanged = partial(ask_exchanged, probe, batch_size=self._batch_size, watch=self.cost)
-            text = np.arange(rows.shape[1])[None]
-            return self.count_floored(self.consistency.with_text(exchanged, rows, text, self.start, self._repeats))
+            first, repeats = self._count(len(rows)), replace(self._repeats, ask=ask_exchanged)
+            asked = partial(ask_exchanged, probe, batch_size=self._batch_size, first=first, watch=self.cost)
+            return self.count_floored(self.consistency.with_text_and_farthest(asked, rows, self.start, first, repeats))
 
         return self.respond(self._answered(rows, evaluate))
 
@@ -269,10 +269,7 @@ class Oracle:
 
     @property
     def _repeats(self) -> Repeats:
-        return Repeats(self.probe, self._response, self.cost)
-
-    def _response(self, scores: Floats) -> float:
-        return float(self.respond(scores)[0])
+        return Repeats(self.probe, self.respond, self.cost)
 
     def count_floored(self, scores: Floats) -> Floats:
         """Count the scores `(n, k)` whose response raises a probability to the floor, and return them."""

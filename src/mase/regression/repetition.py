@@ -70,7 +70,7 @@ def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:
     rows = np.concatenate([np.ones((1, len(probe.scale))), _without_one(oracle)])
     oracle.cost.n_queries += len(rows)
     together = oracle.respond(ask(probe, rows, len(rows), watch=oracle.cost))
-    repeats = Repeats(probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
+    repeats = Repeats(probe, oracle.respond, oracle.cost)
     alone = [repeats.response(row[None], number) for number, row in enumerate(rows)]
     return bool(np.abs(together - alone).max() <= largest) and oracle.consistency.difference <= largest
 
@@ -90,7 +90,7 @@ def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
     """
     rows = _without_one(oracle)
     known = [None] * len(rows) if oracle.known is None else oracle.known.get(rows)
-    repeats = Repeats(oracle.probe, lambda scores: float(oracle.respond(scores)[0]), oracle.cost)
+    repeats = Repeats(oracle.probe, oracle.respond, oracle.cost)
     differences = [
         repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])
         for index, scores in enumerate(known)

@@ -29,6 +29,7 @@ LARGEST_PAGE = 3_000_000
 # These texts are shown without a script, too.
 FIRST_TEXTS = 10
 _PACKAGE = "mase.report"
+_STYLES = (("mase.render", "style.css"), ("mase.render", "page.css"), (_PACKAGE, "report.css"))
 _LONGEST_STATIC, _LONGEST_SNIPPET = 2_000, 200
 _MOST_LINES = 50
 _POLICY = re.compile('http-equiv=Content-Security-Policy content="([^"]+)"')
@@ -99,61 +100,68 @@ class _Text:
 def _rendered(
     summary: Summary, first: Sequence[_Text], limits: Limits, *, texts: bool, workbench: Workbench | None
 ) -> str:
-    style = (
-        resource("mase.render", "style.css") + resource("mase.render", "page.css") + resource(_PACKAGE, "report.css")
-    )
-    run = summary.run
+    run, style = summary.run, "".join(resource(package, name) for package, name in _STYLES)
     asked = run.manifest.asked
     answers = any(view.answer is not None for view in first)
     probabilities = any(found.probability is not None for found in summary.predictions)
     explained = "answer" if answers else "class" if probabilities or not summary.predictions else "value"
-    content = (
-        templates(_PACKAGE)
-        .get_template("report.html")
-        .render(
-            generator=GENERATOR,
-            nonce=_NONCE,
-            style=Markup(style),
-            style_hash=checksum(style),
-            script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
-            title=f"{shortened(model_name(summary.overview.model))} on {counted(len(run), 'text')}",
-            verdict=verdict(summary),
-            facts=facts(summary, texts=texts),
-            spreads=spreads(summary.quality),
-            notes=[
-                (shortened(n.code), f"{n.n_texts:,}", shortened(n.message, 300)) for n in summary.notes[:_MOST_LINES]
-            ],
-            failures=[
-                (shortened(f.error), f"{f.n_texts:,}", shortened(f.id), shortened(f.message, 300))
-                for f in summary.failures[:_MOST_LINES]
-            ],
-            classes=class_sections(summary, limits),
-            n_classes=len(summary.predictions),
-            confusion=[
-                (shortened(c.label), shortened(c.prediction), f"{c.n_texts:,}", percent_of_all(c.share))
-                for c in sorted(summary.confusion, key=lambda found: -found.n_texts)
-                if c.label != c.prediction
-            ][:_MOST_LINES],
-            differences=difference_lists(summary, limits),
-            none_found=none_found(summary),
-            settings=summary.settings,
-            probabilities=probabilities,
-            group_column=shortened(summary.settings.group_column or ""),
-            rules=[rule for rule in (*rules(summary), *dict.fromkeys(view.unit for view in first)) if rule],
-            origin=list(_origin(summary)),
-            texts=texts,
-            documents=asked.documents,
-            workbench=workbench,
-            complete=summary.overview.n_texts == len(run),
-            first=first,
-            legend=legend(frozenset().union(*(view.marks for view in first)) or _MARKS, explained),
-            answers=answers,
-            no_answer=CitedAnswer("", ()),
-        )
+    template = templates(_PACKAGE).get_template("report.html")
+    content = template.render(
+        generator=GENERATOR,
+        nonce=_NONCE,
+        style=Markup(style),
+        style_hash=checksum(style),
+        script=Markup(resource(_PACKAGE, "report.js")) if texts else "",
+        title=f"{shortened(model_name(summary.overview.model))} on {counted(len(run), 'text')}",
+        verdict=verdict(summary),
+        facts=facts(summary, texts=texts),
+        spreads=spreads(summary.quality),
+        notes=_notes(summary),
+        failures=_failures(summary),
+        classes=class_sections(summary, limits),
+        n_classes=len(summary.predictions),
+        confusion=_confusion(summary),
+        differences=difference_lists(summary, limits),
+        none_found=none_found(summary),
+        settings=summary.settings,
+        probabilities=probabilities,
+        group_column=shortened(summary.settings.group_column or ""),
+        rules=[rule for rule in (*rules(summary), *dict.fromkeys(view.unit for view in first)) if rule],
+        origin=list(_origin(summary)),
+        texts=texts,
+        documents=asked.documents,
+        workbench=workbench,
+        complete=summary.overview.n_texts == len(run),
+        first=first,
+        legend=legend(frozenset().union(*(view.marks for view in first)) or _MARKS, explained),
+        answers=answers,
+        no_answer=CitedAnswer("", ()),
     )
     # The nonce allows the script of the page, and the slices that it inserts. It cannot be foreseen by whoever wrote a
     # text, since it depends on the whole page.
     return content.replace(_NONCE, hashlib.sha256(content.encode()).hexdigest()[:32])
+
+
+def _notes(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows of the table of notes."""
+    return [(shortened(n.code), f"{n.n_texts:,}", shortened(n.message, 300)) for n in summary.notes[:_MOST_LINES]]
+
+
+def _failures(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows of the table of failures."""
+    return [
+        (shortened(f.error), f"{f.n_texts:,}", shortened(f.id), shortened(f.message, 300))
+        for f in summary.failures[:_MOST_LINES]
+    ]
+
+
+def _confusion(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows of the table of wrong predictions, the most frequent first."""
+    wrong = [found for found in summary.confusion if found.label != found.prediction]
+    return [
+        (shortened(c.label), shortened(c.prediction), f"{c.n_texts:,}", percent_of_all(c.share))
+        for c in sorted(wrong, key=lambda found: -found.n_texts)[:_MOST_LINES]
+    ]
 
 
 # Replaced in the finished page. Jinja escapes the quotation mark in everything else.

@@ -114,6 +114,10 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
         (("--operator", "zero"), "expected one that box has: delete\n"),
         (("--methods", "mase-cone"), "needs an embedding layer"),
+        (
+            ("--methods", "lime+samples=9"),
+            "did you mean 'n_samples'? known: center, design, estimator, link, n_samples,",
+        ),
     ]:
         found = run("-i", table(), *arguments)
         assert (found.exit_code, found.stdout) == (1, "")
@@ -132,6 +136,14 @@ def test_options_that_cannot_be_stop_at_once(run, table):
     ]:
         found = run(*arguments)
         assert (found.exit_code, message in found.stderr) == (2, True)
+
+
+def test_a_method_can_be_compared_with_itself_at_other_settings(run, table):
+    methods = "mase,mase+n_samples=16,mase+design=focused(rounds=3, n_top=4)+link=probability"
+    found = run("-i", table(), "--methods", methods, "--n-samples", "8", "--json")
+    by_method = json.loads(found.stdout)["methods"]
+    assert list(by_method) == ["mase", "mase+n_samples=16", "mase+design=focused(rounds=3, n_top=4)+link=probability"]
+    assert by_method["mase"]["cost"]["n_queries"] < by_method["mase+n_samples=16"]["cost"]["n_queries"]
 
 
 def test_no_file_that_is_read_is_written(run, table, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from tests.attributions import attribution, changed
 
 import mase
-from mase.attribution import Fit, Interaction, Note, Response, Unit, Window, WindowResponse
+from mase.attribution import Fit, Interaction, Note, Response, Token, Unit, Window, WindowResponse
 from mase.errors import DataError
 from mase.io.json import dumps, from_dict, loads, to_dict
 from mase.io.schema import json_schema
@@ -39,6 +39,8 @@ def test_the_unit_of_a_note_is_one_of_the_units(wrong):
         (("document", 0, "value"), 5), (("document", 0, "value"), "other"), (("document", 0, "background"), 5),
         (("prediction",), {"label": "neg", "index": 0, "probability": 0.2, "probabilities": {"neg": 0.2, "pos": 0.8}}),
         (("method", "name"), ""), (("method", "name"), None), (("model",), {}), (("seed",), -1),
+        (("method", "n_samples"), -5), (("method", "n_samples"), 0), (("method", "n_samples"), "many"),
+        (("method", "n_samples"), None), (("method", "n_samples"), [8]),
         (("seed",), -(10**400)),
         (("responses", 0, "standard_errors", 0), -1e-3), (("responses", 0, "order", 0), 10**400),
         (("units", 3, "end"), 12),
@@ -128,6 +130,13 @@ def undescribed(value, kind, path, schema=None):
         if isinstance(value, list) and described.get("items"):  # false for the numbers of a pair
             for member in value:
                 yield from undescribed(member, described["items"], f"{path}[]", schema)
+
+
+def test_a_token_may_have_no_text_and_a_method_an_order_of_its_own_and_no_samples():
+    """A tokenizer of the user may return the span of no character."""
+    made = attribution("two words", [0.1, 0.2], order=(0, 1), method={"name": "mine"})
+    empty = replace(made, tokens=(Token("", "text", 0, 0, 0), *made.tokens))
+    assert loads(dumps(empty)) == empty
 
 
 def test_a_result_of_a_link_that_is_not_installed_loads():

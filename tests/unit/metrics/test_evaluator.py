@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from mase import Document
-from mase.errors import OptionError, ShapeError
+from mase import Document, Explainer
+from mase.errors import OptionError, ShapeError, UnknownNameError
 from mase.metrics.evaluation import evaluate
 from mase.metrics.evaluator import Evaluator
 from mase.metrics.protocol import Column
@@ -82,3 +82,46 @@ def test_a_metric_gives_one_number_for_each_of_its_columns(numbers):
     evaluator = Evaluator(model, methods=["random"], metrics=metrics)
     with pytest.raises(ShapeError, match="'mine'"):
         evaluator("a good film")
+
+
+def stars(texts):
+    return [[1 - p, p] for p in (0.3 + 0.4 * ("good" in text) - 0.2 * ("dull" in text) for text in texts)]
+
+
+def test_methods_with_settings_are_evaluated_beside_each_other():
+    text, model = "a good film with a dull end", Callable(stars)
+    methods = ["lime", "lime+n_samples=40+link=margin", "mase+design=focused(rounds=3, n_top=4)", "lime+seed=3"]
+    names = ("lime", "lime+link=margin+n_samples=40", "mase+design=focused(rounds=3, n_top=4)", "lime+seed=3")
+    found = evaluate(model, [text], methods, n_samples=60, seed=1)
+    assert found.methods == names
+    options = ({}, {"link": "margin", "n_samples": 40}, {"design": "focused(rounds=3, n_top=4)"}, {"seed": 3})
+    for method, name, given in zip(("lime", "lime", "mase", "lime"), names, options, strict=True):
+        alone = Explainer(model, method=method, **{"n_samples": 60, "seed": 1} | given)(text)
+        assert np.array_equal(found.texts[0].by_method[name].scores, alone.scores)
+    assert found.provenance["settings"]["lime+link=margin+n_samples=40"]["n_samples"] == 40
+
+
+@pytest.mark.parametrize(
+    ("methods", "error", "match"),
+    [
+        (["lime+sigmas=1"], UnknownNameError, "'sigma'"),
+        (["lime+sigma=wide"], OptionError, "type float"),
+        (["lyme+link=margin"], UnknownNameError, "'lime'"),
+        (["lime+link=margins"], UnknownNameError, "'margin'"),
+        (["lime+n_samples=1"], OptionError, ">= 2"),
+        (["lime+sigma=0.3"], OptionError, "fixed distribution"),
+        (["lime+n_samples=9+link=margin", "lime+link=margin+n_samples=9"], OptionError, "not unique"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(methods, error, match):
+    with pytest.raises(error, match=match):
+        Evaluator(Callable(stars), methods=methods)
+
+
+def test_texts_are_explained_again_with_the_seed_that_the_method_names():
+    texts, metrics = ["a good film with a dull end and more of it"], ["seed-agreement"]
+    named = evaluate(Callable(stars), texts, ["lime+seed=3"], metrics=metrics, n_samples=20)
+    given = evaluate(Callable(stars), texts, ["lime"], metrics=metrics, n_samples=20, seed=3)
+    other = evaluate(Callable(stars), texts, ["lime"], metrics=metrics, n_samples=20)
+    assert np.array_equal(named.values("lime+seed=3"), given.values("lime"), equal_nan=True)
+    assert not np.array_equal(named.values("lime+seed=3"), other.values("lime"), equal_nan=True)

@@ -83,6 +83,32 @@ def test_a_function_whose_rows_depend_on_each_other_is_asked_row_by_row(method):
     assert found.scores == pytest.approx(alone.scores, abs=1e-12)  # alone, every text answers the same
 
 
+def counts(texts):
+    return np.array([2.0 * text.split().count("good") - text.split().count("bad") for text in texts])
+
+
+@pytest.mark.parametrize("n_samples", [8, 16, 64, 200])
+@pytest.mark.parametrize("power", [1, 3])
+@pytest.mark.parametrize("scored", [counts, sentiment])
+def test_a_function_that_takes_the_mean_of_permutations_away_is_told(scored, power, n_samples):
+    """The texts with one word after the other in the place of another have the text as their mean, or nearly."""
+
+    def answer(texts):
+        scores = scored(texts)
+        return (scores - scores.mean()) ** power
+
+    found = mase.explain(TEXT, Asked(answer), method="permutation-importance", n_samples=n_samples)
+    assert "batch-dependent" in codes(found)
+    assert not found.scores.any()  # alone, every text answers the same
+
+
+@pytest.mark.parametrize("n_samples", [8, 16, 64, 200])
+def test_a_function_of_the_place_in_the_batch_is_told(n_samples):
+    answer = Asked(lambda texts: counts(texts) * np.where(np.arange(len(texts)) % 2, 0.7, 1.0))
+    found = mase.explain(TEXT, answer, method="permutation-importance", n_samples=n_samples)
+    assert "batch-dependent" in codes(found)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("difference", "told"), [(1e-6, False), (1e-4, True)])
 def test_a_margin_is_as_precise_as_the_logits_it_is_made_of(method, difference, told):
@@ -179,7 +205,7 @@ def wrapped(module, dtype=torch.float32, **options):
     )
 
 
-@pytest.mark.parametrize("method", ["mase", "mase-nlgp", "occlusion"])
+@pytest.mark.parametrize("method", ["mase", "mase-nlgp", "occlusion", "permutation-importance"])
 def test_modules_are_watched_too(method):
     dropping = mase.explain(TEXT, wrapped(Dropping), method=method, n_samples=200)
     assert "not-deterministic" in codes(dropping)

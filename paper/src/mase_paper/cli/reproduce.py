@@ -16,7 +16,7 @@ from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.testbeds import TARGETS
 
 if TYPE_CHECKING:
-    from mase_paper.experiments.configurations import Configuration
+    from mase.configuration import Configuration
     from mase_paper.experiments.testbeds import Target
     from mase_paper.experiments.trial import TrialResult
 
@@ -124,7 +124,7 @@ def reproduce(
       mase reproduce table2 --targets bert-imdb --methods mase-paper,random --jobs 2
       mase reproduce faithfulness --report-only -o experiments/results
     """  # fmt: skip
-    from mase_paper.experiments.configurations import parse
+    from mase.configuration import parse
     from mase_paper.experiments.experiment import Scope
     from mase_paper.experiments.publish import publish
     from mase_paper.experiments.runner import Settings, run

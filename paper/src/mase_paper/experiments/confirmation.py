@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
+from mase.configuration import Configuration
 from mase.metrics.intervals import Difference, paired_means, paired_share
 from mase.statistics import holm
 from mase_paper.experiments import markdown
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import Report, Scope, collected
 from mase_paper.experiments.mean_comparisons import over_k
 from mase_paper.experiments.paired_comparisons import KS, explainers

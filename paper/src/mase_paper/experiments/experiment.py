@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from mase.configuration import Configuration
 from mase.errors import DataError, OptionError
 from mase.metrics.result_table import ResultTable
 from mase.registry import unknown
 from mase.render.dot_plot import DotPanel
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.plots import Panel
 from mase_paper.experiments.results import Outcomes, gather
 from mase_paper.experiments.runner import Work

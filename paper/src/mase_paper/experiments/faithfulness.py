@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mase.configuration import Configuration, parse
 from mase.methods import METHODS
 from mase_paper.experiments import markdown, mean_comparisons, other_metrics, rerun
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Report, Scope, collected
 from mase_paper.experiments.paired_comparisons import (
     KS,

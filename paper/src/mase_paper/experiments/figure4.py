@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mase.configuration import Configuration
 from mase.metrics.intervals import summary_of_share
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.experiment import Report, Scope, collected, on_shared_texts
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.plots import Curve, Panel
@@ -18,6 +18,7 @@ from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.tables import PAPER_METHODS
 from mase_paper.experiments.testbeds import PAPER, Target
+from mase_paper.experiments.trial import n_samples_of
 
 __all__ = ["FIGURE4", "Figure4", "sampled"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mase.configuration import Configuration
 from mase.metrics.intervals import Difference, paired_share
 from mase_paper.experiments import markdown
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS

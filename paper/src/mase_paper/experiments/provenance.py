@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
+from mase.configuration import Configuration
 from mase.datasets import Split
 from mase.models.identity import identity_in_run
 from mase.models.protocol import Model
 from mase.platforms import processor_name
 from mase.provenance import environment, installed
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.trial import Trial

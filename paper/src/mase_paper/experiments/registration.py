@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from mase.configuration import Configuration, parse
 from mase.metrics.intervals import Difference
-from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.results import Outcomes
 
 __all__ = ["STANDINGS", "Registration", "Standing", "registration"]

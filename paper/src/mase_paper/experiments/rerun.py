@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any
 
-from mase_paper.experiments.configurations import Configuration
+from mase.configuration import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from mase.arrays import Bools
+from mase.configuration import Configuration
 from mase.metrics.intervals import Difference, Summary, paired_share, summary_of_share
 from mase.metrics.result_table import ResultColumn, ResultTable
 from mase.metrics.standings import standings
 from mase.render.dot_plot import DotPanel
 from mase_paper.experiments import markdown
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import BATCH_SIZE
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.results import Outcomes

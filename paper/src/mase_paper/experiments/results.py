@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase_paper.experiments.configurations import Configuration
+from mase.configuration import Configuration
 from mase_paper.experiments.records import DEPTH, Record, Records
 from mase_paper.experiments.store import read
 

@@ -16,10 +16,10 @@ from threading import Thread
 from typing import Protocol
 
 from mase.choices import Precision
+from mase.configuration import Configuration
 from mase.datasets import Split
 from mase.errors import MaseError, OptionError
 from mase_paper.experiments.answers import Answers
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.provenance import header, origin
 from mase_paper.experiments.records import Records

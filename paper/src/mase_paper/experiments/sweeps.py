@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mase.configuration import Configuration, parse
 from mase.metrics.intervals import summary_of_share
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import share
-from mase_paper.experiments.configurations import Configuration, parse
 from mase_paper.experiments.experiment import Report, Scope, on_shared_texts
 from mase_paper.experiments.paper import KS
 from mase_paper.experiments.plots import Curve, Panel

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mase.configuration import Configuration
 from mase.metrics.result_table import ResultTable
 from mase.metrics.standings import Standing
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import batches, share
-from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import BATCH_SIZE, Report, Scope, collected
 from mase_paper.experiments.paper import KS, METHODS, PAPER, printed
 from mase_paper.experiments.result_tables import by_operator, panels

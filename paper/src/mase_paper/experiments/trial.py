@@ -10,9 +10,10 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.choices import Precision
+from mase.configuration import Configuration
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
-from mase.methods import describe
+from mase.methods import METHODS, describe
 from mase.metrics.deletion_insertion import areas
 from mase.metrics.infidelity import Infidelity
 from mase.metrics.masking import Masker, masker
@@ -24,12 +25,11 @@ from mase.models.protocol import Model
 from mase.regression.designed import Regression
 from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.cached_model import CachedModel
-from mase_paper.experiments.configurations import Configuration, n_samples_of
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
 from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 
-__all__ = ["ERASER_SHARES", "Trial", "TrialResult"]
+__all__ = ["ERASER_SHARES", "Trial", "TrialResult", "n_samples_of"]
 
 _KS = tuple(range(1, DEPTH + 1))
 _UNITS = "wordpunct"  # punctuation is a word of its own, as in the paper
@@ -54,6 +54,17 @@ class _Explanation:
     n_gradients: int
     seconds: float
     half: bool
+
+
+def n_samples_of(method: str) -> int:
+    """Return the number of samples of a method in the experiments: 1,000 if it otherwise depends on the text.
+
+    Examples
+    --------
+    >>> n_samples_of("mase"), n_samples_of("mase-gradient")
+    (1000, 64)
+    """
+    return METHODS[method].budget(0, stops_early=True)
 
 
 class Trial:

@@ -1,13 +1,13 @@
-"""Tests of `mase_paper.experiments.configurations`."""
+"""Tests of `mase.configuration`."""
+
+import inspect
 
 import pytest
 
 import mase
+from mase.configuration import SETTINGS, Configuration, parse
 from mase.errors import OptionError, UnknownNameError
 from mase.options import MoreOptions
-from mase_paper.experiments.configurations import SETTINGS, Configuration, parse
-from mase_paper.experiments.experiment import Scope
-from mase_paper.experiments.runner import Settings
 
 
 @pytest.mark.parametrize(
@@ -33,22 +33,17 @@ def test_settings_have_one_order_and_no_unknown_name():
         parse("mase+sigmas=0.3")
     with pytest.raises(UnknownNameError, match="unknown setting"):
         parse("mase+seeds=3")
-    for wrong in ("mase+sigma", "mase+sigma=wide", "mase+n_samples=2.5", "mase+seed=-1"):
+    for wrong in ("mase+seed=-1", "mase+seed=0", "mase+sigma=0.1+sigma=0.2"):
+        with pytest.raises(OptionError, match=r"expected a seed >= 1|twice"):
+            parse(wrong)
+    for wrong in ("mase+sigma", "mase+sigma=wide", "mase+n_samples=2.5", "mase+seed=x"):
         with pytest.raises(OptionError, match="with a value of type"):
             parse(wrong)
 
 
-def test_settings_are_those_of_the_explainer(black_box):
-    import inspect
-
+def test_settings_are_those_of_the_explainer():
     known = set(inspect.signature(mase.Explainer.__init__).parameters) | set(MoreOptions.__annotations__)
     assert set(SETTINGS) <= known
-    assert mase.Explainer(black_box, method="mase", **dict(parse("mase+n_samples=64").settings)).method.n_samples == 64
-
-
-def test_scopes_and_settings_are_checked(tmp_path):
-    for wrong in ({"targets": ("lstm-imbd",)}, {"n_texts": 0}, {"batches": 1}):
-        with pytest.raises((UnknownNameError, OptionError)):
-            Scope(**wrong)
-    with pytest.raises(OptionError, match="jobs"):
-        Settings(tmp_path, jobs=0)
+    explainer = mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts], **parse("mase+n_samples=64+seed=2").options)
+    assert (explainer.method.n_samples, explainer.seed) == (64, 2)
+    assert parse("mase").options == {}
