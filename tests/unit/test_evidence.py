@@ -92,6 +92,8 @@ def test_no_more_is_asked_than_the_budget(budget):
     [
         ({True: [0.9, 0.89], False: [0.88, 0.89]}, "x", False),  # y is more probable then, which does not matter
         ({True: [0.9, 0.1], False: [0.2, 0.1]}, "x", True),
+        ({True: [0.9, 0.1], False: [0.5, 0.1]}, "x", False),  # one half is still predicted
+        ({True: [0.5, 0.1], False: [0.2, 0.1]}, "x", True),
         ({True: [0.95, 0.8], False: [0.95, 0.1]}, "y", True),
         ({True: [0.95, 0.3], False: [0.95, 0.1]}, "y", False),  # it was not predicted
     ],
