@@ -10,7 +10,7 @@ import mase
 from mase.attribution import Fit
 
 pytest.importorskip("duckdb")
-N_WORDS, RATE = 8, 0.1
+N_WORDS, RATE = 8, 0.06
 WORDS = [f"w{number}" for number in range(N_WORDS)]
 # The numbers of evaluations of each run, which few degrees of freedom are left of.
 N_QUERIES = (13, 40)
@@ -110,6 +110,10 @@ def test_means_of_words_have_students_interval_of_paired_differences(scores, fou
         assert (row["n_texts"], row["p_value"]) == (len(chosen), pytest.approx(test.pvalue, rel=1e-6))
         assert (row["low"], row["high"]) == pytest.approx(tuple(test.confidence_interval()))
         assert (row["first_mean"], row["second_mean"]) == pytest.approx((first.mean(), second.mean()))
+    p = np.array([row["p_value"] for row in table.values()])
+    shifted = [row["shifted"] for row in table.values()]
+    assert shifted == (stats.false_discovery_control(p) <= RATE).tolist()
+    assert sum(shifted) == found.shifts.shifted < np.count_nonzero(p <= RATE)
     assert {shift.word for shift in found.shifts.listed} >= {"w0", "w1"}
     differences = [shift.difference for shift in found.shifts.listed]
     assert differences == sorted(differences, key=abs, reverse=True)

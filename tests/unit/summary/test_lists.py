@@ -10,16 +10,18 @@ from tests.attributions import attribution
 from tests.runs import run_of
 
 import mase
+from mase.attribution import Prediction
 
 
 @dataclass(frozen=True)
 class Text:
-    """The words of a text, their scores, its label and its group."""
+    """The words of a text, their scores, its label and its group, and the probability of the predicted class."""
 
     words: tuple[str, ...]
     scores: tuple[float, ...]
     label: str
     group: str
+    probability: float = 0.8
 
     @property
     def mean(self):
@@ -74,7 +76,9 @@ def written(folder, texts):
     for one in texts:
         text, ends = " ".join(one.words), np.cumsum([len(word) + 1 for word in one.words]) - 1
         spans = [(int(end) - len(word), int(end)) for word, end in zip(one.words, ends, strict=True)]
-        made.append((attribution(text, list(one.scores), spans=spans), (one.label, one.group)))
+        by_class = {"neg": 1 - one.probability, "pos": one.probability}
+        predicted = Prediction("pos", 1, one.probability, by_class, multilabel=False)
+        made.append((attribution(text, list(one.scores), spans=spans, prediction=predicted), (one.label, one.group)))
     return run_of(folder, made, kept=("label", "group"), part_size=30)
 
 
@@ -136,6 +140,16 @@ def test_phrases_are_compared_with_their_words_elsewhere(texts, summary):
     assert row.p_value == pytest.approx(max(p_values), rel=1e-6)
 
 
+def test_examples_are_the_strongest_the_nearest_to_the_mean_and_the_weakest(texts, summary):
+    texts = different(texts)
+    found = [(row, [score for one in texts for score in one.of(row.word)]) for row in summary.words]
+    found += [(row, [sum(pair) for one in texts for pair in one.phrases()]) for row in summary.phrases]
+    for row, scores in found:
+        ascending = sorted(scores, reverse=row.direction == "away")
+        nearest = min(scores, key=lambda score, row=row: abs(score - row.effect))
+        assert [one.score for one in row.examples] == pytest.approx([ascending[-1], nearest, ascending[0]])
+
+
 @pytest.mark.parametrize(("lifted", "listed"), [(["not", "good"], ["not good"]), (None, [])])
 def test_a_phrase_of_texts_whose_words_all_score_more_says_no_more(tmp_path, lifted, listed):
     """In texts with the phrase its words score 1.5 more than elsewhere, alone or (None) as all words do."""
@@ -163,6 +177,28 @@ def test_wrong_predictions_are_compared_with_right_ones_by_welchs_test(texts, su
     )
     assert row.difference == pytest.approx(np.mean(pushes[0]) - np.mean(pushes[1]))
     tests = [stats.ttest_ind(*one, equal_var=False, alternative="greater") for one in (pushes, relative)]
+    assert row.p_value == pytest.approx(max(test.pvalue for test in tests), rel=1e-6)
+
+
+def test_words_push_less_towards_a_prediction_of_low_confidence(tmp_path):
+    """Of two words that differ one pushes more, which is no reason for a low confidence."""
+    rng, texts = np.random.default_rng(0), []
+    for number in range(80):
+        low = number % 10 == 0
+        scored = [(f"filler{rng.integers(10)}", rng.normal(0, 0.3)) for _ in range(6)] + [(f"id{number}", 0.0)]
+        scored += [("but", rng.normal(-2 if low else -0.5, 0.2)), ("very", rng.normal(2 if low else 0.5, 0.2))]
+        texts.append(Text(*zip(*scored, strict=True), "pos", "a", 0.6 if low else 0.9))
+    (row,) = mase.summarise(written(tmp_path / "run", texts), min_texts=8).low_confidence
+    assert (row.word, row.n_texts, row.n_others) == ("but", 8, 72)
+    pushes, relative = (
+        [
+            [one.of("but")[0] - centre * one.mean for one in texts if (one.probability < 0.9) == low]
+            for low in (True, False)
+        ]
+        for centre in (0, 1)
+    )
+    assert row.difference == pytest.approx(np.mean(pushes[0]) - np.mean(pushes[1]))
+    tests = [stats.ttest_ind(*one, equal_var=False, alternative="less") for one in (pushes, relative)]
     assert row.p_value == pytest.approx(max(test.pvalue for test in tests), rel=1e-6)
 
 

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.summary import corpora
 
 import mase
+from mase.corpus.documents import fields_of
 from mase.errors import OptionError, UnknownNameError
 from mase.testing import LogisticClassifier
 
@@ -100,6 +101,9 @@ def test_examples_are_in_context(summary, run):
             assert example.text.lower() == row.word
             assert example.before + example.text + example.after in documents[example.row]
             assert example.cut_before or len(example.before) < 40
+            ((_, text),) = fields_of(documents[example.row], example.row)
+            assert example.cut_before != text.startswith(example.before + example.text)
+            assert example.cut_after != text.endswith(example.text + example.after)
             assert example.id == f"id{example.row}"
 
 
