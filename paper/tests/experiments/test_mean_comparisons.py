@@ -56,3 +56,6 @@ def test_a_lead_is_bold_where_the_other_one_is_ahead(low, high, is_behind):
     *_, line = table(rows, [TARGET], MASE).splitlines()
     assert line.startswith("| `lime` | ")
     assert ("**" in line) == is_behind
+    assert not line.endswith("texts |")
+    lead["n"] = 7
+    assert table(rows, [TARGET], MASE).endswith("<br>7 texts |")

@@ -7,7 +7,7 @@ from mase.metrics.intervals import Difference
 from mase_paper.experiments.configurations import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
-from mase_paper.experiments.paired_comparisons import PairedComparison, cells
+from mase_paper.experiments.paired_comparisons import PairedComparison, cells, summary
 from mase_paper.experiments.results import gather
 
 
@@ -22,6 +22,17 @@ def test_comparisons_are_counted(records):
     assert cells["lime", "unk", 5]["p_value"] == pytest.approx(2 * 0.5**10, abs=1e-4)
     assert "is ahead in 2, behind in 6, and in 28 the interval includes 0" in found.page
     assert "| lstm-imdb | unk | 1 | `lime` | −1.000" in found.page
+
+
+def test_those_ahead_are_listed_by_their_lead():
+    pairs = [
+        PairedComparison(
+            "lstm-imdb", "unk", k, Configuration("lime"), Difference(mean, mean - 0.1, mean + 0.1, 40, 0.01)
+        )
+        for k, mean in ((1, -0.2), (2, -0.4), (3, 0.3), (5, -0.3))
+    ]
+    listed = [line for line in summary(pairs, Configuration("mase")).splitlines() if line.startswith("| lstm-imdb")]
+    assert [line.split(" | ")[2] for line in listed] == ["2", "5", "1"]
 
 
 @pytest.mark.parametrize(
