@@ -77,7 +77,7 @@ def measure(
     def solve(oracle: Oracle) -> Solution:
         return together(strategy, others, oracle, budget, deepcopy(rng), stopping)
 
-    return _embedded(repeated(solve, oracle, budget), oracle.active, p)
+    return _embedded(repeated(solve, oracle, budget, others), oracle.active, p)
 
 
 def _embedded(solution: Solution, active: Ints, p: int) -> Solution:

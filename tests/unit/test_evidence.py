@@ -80,6 +80,28 @@ def test_a_smaller_set_that_was_asked_is_found_although_the_order_is_bad():
     assert (len(flip_set.units), flip_set.smallest) == (1, True)
 
 
+@pytest.mark.parametrize(("budget", "units"), [(9, None), (10, tuple(range(10)))])
+def test_the_search_uses_the_whole_budget(budget, units):
+    _, test = probe_and_test(lambda rows: rows.sum(axis=1) - 30.5, 40, budget=budget)
+    found = test.evidence(tuple(range(40)), 0).flip_set
+    assert (found and found.units) == units
+
+
+def test_what_is_known_is_searched_without_a_budget():
+    known, rows = KnownScores(), every_row(4)
+    known.add(rows, np.column_stack([4 * rows[:, 3] - 2, np.zeros(len(rows))]))
+    model, test = probe_and_test(lambda rows: 4 * rows[:, 3] - 2, 4, known=known, budget=0)
+    assert test.evidence((0, 1, 2, 3), 2).flip_set.units == (3,)
+    assert asked(model) == 0
+
+
+def test_a_unit_is_put_back_that_only_another_unit_made_necessary():
+    """Without unit 3 the class is lost, unless unit 0 is masked and unit 1 is not."""
+    lost = lambda rows: (1 - rows[:, 3]) * (1 - (1 - rows[:, 0]) * rows[:, 1])  # noqa: E731
+    _, test = probe_and_test(lambda rows: 2 - 4 * lost(rows), 12)
+    assert test.evidence((0, 1, 2, 3, *range(4, 12)), 4).flip_set.units == (3,)
+
+
 @pytest.mark.parametrize("budget", [0, 1, 2, 5, 11, 20, 35])
 def test_no_more_is_asked_than_the_budget(budget):
     model, test = probe_and_test(lambda rows: rows.sum(axis=1) - 30.5, 40, budget=budget)
@@ -92,6 +114,8 @@ def test_no_more_is_asked_than_the_budget(budget):
     [
         ({True: [0.9, 0.89], False: [0.88, 0.89]}, "x", False),  # y is more probable then, which does not matter
         ({True: [0.9, 0.1], False: [0.2, 0.1]}, "x", True),
+        ({True: [0.9, 0.1], False: [0.5, 0.1]}, "x", False),  # one half is still predicted
+        ({True: [0.5, 0.1], False: [0.2, 0.1]}, "x", True),
         ({True: [0.95, 0.8], False: [0.95, 0.1]}, "y", True),
         ({True: [0.95, 0.3], False: [0.95, 0.1]}, "y", False),  # it was not predicted
     ],

@@ -80,7 +80,7 @@ def test_the_error_of_a_sum_is_known_as_badly_as_that_of_its_smaller_sample(samp
 def test_all_means_must_pass_in_the_same_direction(samples):
     up, down = mean_of(samples[0] + 2), mean_of(samples[0] - 2)
     assert passing(up, mean_of(samples[0]))[0] == mean_of(samples[0]).p_values()[0]
-    assert passing(up, down)[0] == 1
+    assert passing(up, down)[0] == passing(down, up)[0] == 1
 
 
 @pytest.mark.parametrize(("sign", "alternative"), [(1, "greater"), (-1, "less")])

@@ -39,10 +39,10 @@ HEADER = {
 
 
 def write(folder, target, name, flips, *, header=HEADER, first=0, **changed):
-    """Write a journal whose texts from `first` on have these flips (integers) under the first operator only."""
+    """Write a journal whose texts from `first` on have these flips, under the first operator or (tuples) under each."""
     file = Journal(folder, header | {"target": target, "spec": name})
     for number, bits in enumerate(flips, start=first):
-        file.append(record(number, (bits, 0, 0), **changed))
+        file.append(record(number, bits if isinstance(bits, tuple) else (bits, 0, 0), **changed))
     file.close()
 
 

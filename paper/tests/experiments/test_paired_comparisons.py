@@ -1,10 +1,14 @@
 """Tests of `mase_paper.experiments.paired_comparisons`."""
 
 import pytest
+from mase_paper.experiments.configurations import Configuration
 from paper.tests.experiments.samples import bits, write
 
+from mase.metrics.intervals import Difference
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
+from mase_paper.experiments.paired_comparisons import PairedComparison, cells, summary
+from mase_paper.experiments.results import gather
 
 
 def test_comparisons_are_counted(records):
@@ -18,6 +22,39 @@ def test_comparisons_are_counted(records):
     assert cells["lime", "unk", 5]["p_value"] == pytest.approx(2 * 0.5**10, abs=1e-4)
     assert "is ahead in 2, behind in 6, and in 28 the interval includes 0" in found.page
     assert "| lstm-imdb | unk | 1 | `lime` | −1.000" in found.page
+
+
+def test_those_ahead_are_listed_by_their_lead():
+    pairs = [
+        PairedComparison(
+            "lstm-imdb", "unk", k, Configuration("lime"), Difference(mean, mean - 0.1, mean + 0.1, 40, 0.01)
+        )
+        for k, mean in ((1, -0.2), (2, -0.4), (3, 0.3), (5, -0.3))
+    ]
+    listed = [line for line in summary(pairs, Configuration("mase")).splitlines() if line.startswith("| lstm-imdb")]
+    assert [line.split(" | ")[2] for line in listed] == ["2", "5", "1"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "behind", "ahead"),
+    [(-0.2, -0.1, True, False), (-0.2, 0.0, False, False), (0.0, 0.2, False, False), (0.1, 0.2, False, True)],
+)
+def test_an_interval_that_ends_at_0_includes_it(low, high, behind, ahead):
+    difference = Difference((low + high) / 2, low, high, 40, 0.05)
+    pair = PairedComparison("lstm-imdb", "unk", 5, Configuration("lime"), difference)
+    assert (pair.is_behind, pair.is_ahead) == (behind, ahead)
+
+
+def test_each_operator_has_its_own_table(tmp_path):
+    for name, flips in (("mase", (bits(1), 0, bits(1, 2))), ("lime", (0, bits(1), bits(2)))):
+        write(tmp_path, "lstm-imdb", name, [flips] * 30 + [0] * 10)
+    outcomes = gather(tmp_path, "lstm-imdb", {Configuration(name): range(40) for name in ("mase", "lime")})
+    shown = [[row[1:3] for row in cells(outcomes, index, ())] for index in range(3)]
+    assert shown == [
+        [["0.750", "0.000"], ["0.000", "0.000"]],
+        [["0.000", "0.000"], ["0.750", "0.000"]],
+        [["0.750", "0.750"], ["0.000", "0.750"]],
+    ]
 
 
 def test_own_methods_are_no_rivals(records):

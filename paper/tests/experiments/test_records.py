@@ -19,8 +19,9 @@ def test_records_survive_the_file():
         assert loads(json.loads(line), "here") == one
         assert line.count("\n") == 1
     assert len(dumps(record())) < 110
-    with pytest.raises(DataError, match="expected 15"):
-        loads([1, 2], "here")
+    for n_values in (2, 13, 16):
+        with pytest.raises(DataError, match="expected 15"):
+            loads([0] * n_values, "here")
 
 
 def test_a_line_of_an_earlier_version_has_no_areas():

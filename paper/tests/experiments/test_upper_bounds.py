@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 
+import numpy as np
 from paper.tests.experiments.samples import predict
 
 import mase
@@ -31,6 +32,19 @@ def test_a_wide_search_is_exhaustive(black_box):
     assert search(bound, target, len(words), width=1).n_queries == 6 + 5
     assert found.flips(4).tolist() == [False, True, True, True]
     assert not search(bound, target, 1, width=1).flips(4).any()
+
+
+def test_each_step_keeps_the_sets_of_lowest_probability():
+    """That of b and c has a lower sum over both steps than that of a and d, from which the prediction changes next."""
+    chances = {"a": 0.8, "b": 0.75, "ab": 0.7, "ac": 0.56, "ad": 0.57, "bc": 0.6, "abd": 0.4, "abcd": 0.4}
+
+    def answers(texts):
+        gone = ["".join(word for word in "abcd" if word not in text.split()) for text in texts]
+        found = np.array([chances.get(words, 0.9 - 0.1 * len(words)) for words in gone])
+        return np.stack([found, 1 - found], axis=1)
+
+    bound = masker(mase.models.Callable(answers), "a b c d", "delete")
+    assert search(bound, 0, 4, width=2).order == (0, 3, 1)
 
 
 def test_a_search_gives_up_when_the_words_are_gone():

@@ -77,6 +77,8 @@ class Consistency:
         Whether the comparison was made, or is not to be made.
     alone, in_batch
         The first response to the input alone, and the response in a batch.
+    scores
+        The class scores `(2, k)` of these two; None before the comparison.
     size
         The larger of the first response and of the largest class score in a batch, in absolute value.
     difference
@@ -88,6 +90,7 @@ class Consistency:
     compared: bool = False
     alone: float = 0.0
     in_batch: float = 0.0
+    scores: Floats | None = None
     size: float = 0.0
     difference: float = 0.0
     kind: Kind | None = None
@@ -107,7 +110,7 @@ class Consistency:
         # Beside pairs of complements the text may get the answer that it got beside its reference, the first of such
         # pairs. So it is asked alone.
         paired = repeats.probe.n_setup > 1 and np.all(2 * batch.sum(axis=0) == len(batch))
-        alone = repeats.response(text, 0) if paired else repeats.response_of(start)
+        alone = repeats.scores(text, 0, repeats.probe) if paired else start
         self.compare(alone, scores[1:2], repeats, text, 0)
         return np.delete(scores, 1, axis=0)
 
@@ -125,7 +128,8 @@ class Consistency:
         if is_first and len(rows):
             index = int(np.abs(repeats.respond(scores) - self.alone).argmax())
             row, number = rows[index : index + 1], first + index
-            self.compare(repeats.response(row, number), scores[index : index + 1], repeats, row, number)
+            alone = repeats.scores(row, number, repeats.probe)
+            self.compare(alone, scores[index : index + 1], repeats, row, number)
         return scores
 
     def with_last(self, evaluate: Callable[[Floats], Floats], rows: Floats, first: int, repeats: Repeats) -> Floats:
@@ -137,19 +141,19 @@ class Consistency:
         scores = evaluate(rows)
         if not self.compared and len(rows):
             row, number = rows[-1:], first + len(rows) - 1
-            self.compare(repeats.response(row, number), scores[-1:], repeats, row, number)
+            self.compare(repeats.scores(row, number, repeats.probe), scores[-1:], repeats, row, number)
         return scores
 
-    def compare(self, alone: float, scores: Floats, repeats: Repeats, row: Floats | Ints, number: int) -> None:
-        """Compare the response to one input alone with that of its `scores` `(1, k)` in a batch.
+    def compare(self, of_one: Floats, of_batch: Floats, repeats: Repeats, row: Floats | Ints, number: int) -> None:
+        """Compare the responses of the scores `(1, k)` of one input alone and in a batch.
 
         If they differ, the `row` `(1, p)` of this number is evaluated alone once or twice more. If all responses to the
         input alone agree, the difference comes from the other inputs in the batch. Of several comparisons, the one with
         the largest difference is kept.
         """
-        in_batch, difference = repeats.response_of(scores), 0.0
+        alone, in_batch, difference = repeats.response_of(of_one), repeats.response_of(of_batch), 0.0
         kind: Kind | None = None
-        size = max(abs(alone), float(np.abs(scores).max()))
+        size = max(abs(alone), float(np.abs(of_batch).max()))
         if abs(alone - in_batch) > _RESPONSE_ROUNDING * size:
             again = repeats.responses(row, number)
             responses = (alone, in_batch, *again)
@@ -161,6 +165,7 @@ class Consistency:
                 alone = responses_alone[-1]  # the first response may be that to the text beside its reference
         if not self.compared or difference > self.difference:
             self.compared, self.alone, self.in_batch = True, alone, in_batch
+            self.scores = np.concatenate([of_one, of_batch])
             self.size, self.difference, self.kind = size, difference, kind
 
     def matters(self, estimate: Estimate) -> bool:

@@ -22,7 +22,7 @@ _MIN_RUNS, _MAX_RUNS = 5, 10
 _MOST_ROUNDED = 8
 
 
-def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -> Solution:
+def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int, others: Sequence[int] = ()) -> Solution:
     """Return the solution of an oracle, solved again and with a note if the model's responses to one text differ.
 
     A model whose rows depend on each other is evaluated one row at a time. A model that is not deterministic is asked
@@ -30,6 +30,8 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
     at least five times. Its standard errors then describe the model's noise. A model that rounds a little is not asked
     again: its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
+
+    `others` are the classes of `Solution.others`, each of which has its own rounding.
     """
     consistency = Consistency()
     checked = replace(oracle, consistency=consistency)
@@ -39,7 +41,7 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int) -
     if consistency.kind == "batch-dependent" and _only_rounds(checked, solution.estimate):
         consistency.kind = "rounding"
         if not solution.estimate.variances.any():
-            solution = _rounded(solution, _variance_of_rounding(checked, consistency))
+            solution = _rounded(solution, _variances_of_rounding(checked, others))
         return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
     if consistency.kind == "batch-dependent":
         alone = Consistency()
@@ -83,33 +85,38 @@ def _without_one(oracle: Oracle) -> Floats:
     return rows
 
 
-def _variance_of_rounding(oracle: Oracle, consistency: Consistency) -> float:
-    """Return the variance of a response by rounding: half the mean squared difference of two responses to a row.
+def _variances_of_rounding(oracle: Oracle, others: Sequence[int]) -> list[float]:
+    """Return the variances of the responses by rounding, for the oracle's class and then for others.
 
-    The rows are the text itself and those without one of its first words, which are asked again, alone.
+    They are half the mean squared differences of two responses to a row. The rows are the text itself and those without
+    one of its first words, which are asked again, alone.
     """
+    assert oracle.consistency.scores is not None
     rows = _without_one(oracle)
     known = [None] * len(rows) if oracle.known is None else oracle.known.get(rows)
     repeats = Repeats(oracle.probe, oracle.respond, oracle.cost)
-    differences = [
-        repeats.response(rows[index : index + 1], index) - float(oracle.respond(scores[None])[0])
+    again = [
+        np.stack([scores, repeats.scores(rows[index : index + 1], index, oracle.probe)[0]])
         for index, scores in enumerate(known)
         if scores is not None
     ]
-    return float(np.mean(np.square([consistency.difference, *differences]))) / 2
+    first, second = np.stack([oracle.consistency.scores, *again], axis=1)
+    classes = [oracle, *(replace(oracle, target=target) for target in others)]
+    return [float(np.mean(np.square(one.respond(first) - one.respond(second)))) / 2 for one in classes]
 
 
-def _rounded(solution: Solution, variance: float) -> Solution:
-    """Return a solution without sampling error whose responses have a variance by rounding.
+def _rounded(solution: Solution, variances: Sequence[float]) -> Solution:
+    """Return a solution without sampling error whose responses, and then those of its others, vary by rounding.
 
     A score that is no regression, as that of occlusion, is the difference of two responses.
     """
+    variance, *of_others = variances
     p = len(solution.estimate.gamma)
     difference: Floats = np.diag(np.full(p, 2.0)) if p <= MOST_CORRELATED else np.full(p, 2.0)
     estimate = solution.estimate.every(
         lambda one: replace(one, covariance=variance * (difference if one.of_noise is None else one.of_noise))
     )
-    others = tuple(_rounded(other, variance) for other in solution.others)
+    others = tuple(_rounded(other, [its]) for other, its in zip(solution.others, of_others, strict=True))
     return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)
 
 

@@ -9,6 +9,7 @@ from tests.attributions import attribution
 from tests.runs import WEIGHTS, classifier, made_up_texts, run_of, write_run
 
 import mase
+from mase.attribution import Prediction
 from mase.comparison.thresholds import Thresholds
 from mase.errors import DataError, OptionError
 from mase.metrics.agreement import spearman
@@ -43,6 +44,31 @@ def test_kept_columns_of_earlier_runs_do_not_stand_for_predictions(tmp_path):
 def explained(seed):
     explainer = mase.Explainer(classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed)
     return [explainer(text, target="1") for text in TEXTS[:10]]
+
+
+def test_probabilities_change_from_the_first_run_to_the_second(tmp_path):
+    """Texts whose prediction flips count apart. Those are listed first about which both runs are most confident."""
+    predicted = {
+        "first": [("pos", 0.9), ("neg", 0.6), ("pos", 0.9), ("pos", 0.7)],
+        "second": [("pos", 0.7), ("neg", 0.75), ("neg", 0.6), ("neg", 0.8)],
+    }
+    runs = [
+        run_of(tmp_path / name, [(predicting(f"film {n}", *one), ()) for n, one in enumerate(texts)])
+        for name, texts in predicted.items()
+    ]
+    found = mase.compare(*runs).predictions
+    assert (found.n, found.flipped, found.share_flipped) == (4, 2, 0.5)
+    assert (found.mean_change, found.mean_absolute_change) == pytest.approx(((-0.2 + 0.15) / 2, (0.2 + 0.15) / 2))
+    assert [flip.row for flip in found.listed] == [3, 2]
+    flip = found.listed[0]
+    assert (flip.first_prediction, flip.first_probability) == ("pos", 0.7)
+    assert (flip.second_prediction, flip.second_probability) == ("neg", 0.8)
+
+
+def predicting(text, label, probability):
+    other = {"pos": "neg", "neg": "pos"}[label]
+    by_class = {other: 1 - probability, label: probability}
+    return attribution(text, [0.5, 0.1], label=label, prediction=Prediction(label, 1, probability, by_class, False))
 
 
 def test_a_run_and_itself_are_equal(runs):

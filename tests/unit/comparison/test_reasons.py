@@ -10,7 +10,7 @@ import mase
 from mase.attribution import Fit
 
 pytest.importorskip("duckdb")
-N_WORDS, RATE = 8, 0.1
+N_WORDS, RATE = 8, 0.06
 WORDS = [f"w{number}" for number in range(N_WORDS)]
 # The numbers of evaluations of each run, which few degrees of freedom are left of.
 N_QUERIES = (13, 40)
@@ -18,12 +18,12 @@ N_QUERIES = (13, 40)
 
 @pytest.fixture(scope="module")
 def scores():
-    """Return the scores and errors `(2, 60, 8)` of two runs; "w0" and a tenth of the others differ."""
+    """Return the scores and errors `(2, 60, 8)` of two runs; "w0", "w1" and a tenth of the others differ."""
     rng = np.random.default_rng(3)
     errors = rng.uniform(0.1, 1, (2, 60, N_WORDS))
     truth = rng.normal(0, 1, (60, N_WORDS))
     both = np.stack([truth, truth + np.where(rng.random(truth.shape) < 0.1, 4.0, 0.0)])
-    both[1, :, 0] += 1.0
+    both[1, :, :2] += (1.0, -2.0)
     return both + errors * rng.standard_normal(errors.shape), errors
 
 
@@ -54,9 +54,9 @@ def matched(scores):
         yield scores[0][:, number, :n], scores[1][:, number, :n]
 
 
-def p_values(text, errors, n_words):
+def p_values(text, errors, n_words, n_queries=N_QUERIES):
     """Return the p-values of Welch's tests of a text."""
-    freedom = [n - words - 1 for n, words in zip(N_QUERIES, n_words, strict=True)]
+    freedom = [n - words - 1 for n, words in zip(n_queries, n_words, strict=True)]
     squares = errors**2
     total = squares.sum(axis=0)
     welch = total**2 / (squares[0] ** 2 / freedom[0] + squares[1] ** 2 / freedom[1])
@@ -71,6 +71,19 @@ def test_words_that_differ_are_those_of_welchs_test_at_the_rate(scores, found):
     assert found.tables["reasons"]["words_changed"].to_pylist() == by_text
     assert found.reasons.noise.words_changed == sum(by_text) > 20
     assert found.reasons.noise.texts_changed == np.count_nonzero(by_text)
+
+
+@pytest.mark.parametrize("n_queries", [(6, 40), (40, 6), (7, 8)])
+def test_the_least_rate_at_which_one_score_differs_is_the_p_value_of_welchs_test(n_queries, tmp_path):
+    scores, errors, runs = np.array([[0.1], [1.7]]), np.array([[0.3], [0.4]]), []
+    for index, (score, error) in enumerate(zip(scores, errors, strict=True)):
+        fit = Fit(None, 1.25, n_queries[index], 0, 0.2)
+        made = attribution("w0", score.tolist(), standard_errors=tuple(error.tolist()), fit=fit)
+        runs.append(run_of(tmp_path / str(index), [(made, ())]))
+    (p,) = p_values(scores, errors, (1, 1), n_queries)
+    assert 0.001 < p < 0.1
+    changed = [mase.compare(*runs, rate=factor * p).reasons.noise.words_changed for factor in (0.97, 1.03)]
+    assert changed == [0, 1]
 
 
 def test_agreement_in_one_slow_line_each(scores, found):
@@ -97,6 +110,16 @@ def test_means_of_words_have_students_interval_of_paired_differences(scores, fou
         assert (row["n_texts"], row["p_value"]) == (len(chosen), pytest.approx(test.pvalue, rel=1e-6))
         assert (row["low"], row["high"]) == pytest.approx(tuple(test.confidence_interval()))
         assert (row["first_mean"], row["second_mean"]) == pytest.approx((first.mean(), second.mean()))
-    assert {shift.word for shift in found.shifts.listed} >= {"w0"}
-    for shift in found.shifts.listed:
-        assert {int(one.after.split()[-1]) % 2 for one in shift.examples} == {("neg", "pos").index(shift.response)}
+    p = np.array([row["p_value"] for row in table.values()])
+    shifted = [row["shifted"] for row in table.values()]
+    assert shifted == (stats.false_discovery_control(p) <= RATE).tolist()
+    assert sum(shifted) == found.shifts.shifted < np.count_nonzero(p <= RATE)
+    assert {shift.word for shift in found.shifts.listed} >= {"w0", "w1"}
+    differences = [shift.difference for shift in found.shifts.listed]
+    assert differences == sorted(differences, key=abs, reverse=True)
+    assert differences[0] < 0 < max(differences)
+    for shift in found.shifts.listed:  # with the texts of its response in which its score differs most
+        numbers = range(("neg", "pos").index(shift.response), 60, 2)
+        changes = np.abs(scores[0][1] - scores[0][0])[:, WORDS.index(shift.word)]
+        most = sorted(numbers, key=lambda number, changes=changes: -changes[number])[:3]
+        assert [int(one.after.split()[-1]) for one in shift.examples] == most

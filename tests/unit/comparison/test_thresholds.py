@@ -18,7 +18,7 @@ COMPARISON = Comparison(
     ("limits", "n"),
     [
         ({}, 0),
-        ({"max_flipped": 0.02, "max_reasons_changed": 0.11, "min_top_overlap": 0.9}, 0),
+        ({"max_flipped": 0.02, "max_reasons_changed": 10 / 98, "min_top_overlap": 0.9}, 0),
         ({"max_flipped": 0.019}, 1),
         ({"max_reasons_changed": 0.1}, 1),
         ({"min_top_overlap": 0.91}, 1),

@@ -72,6 +72,19 @@ def test_infidelity_asks_once_for_all_methods_of_a_text():
         assert sum(asked) >= 64
 
 
+def test_the_texts_of_one_sign_are_not_those_of_the_other(lstm_model):
+    """The metrics of a text share what was asked of it, but x - Z and x + Z are different texts."""
+    bound = masker(lstm_model, TEXT)
+    scores = np.random.default_rng(0).normal(size=len(bound.words))
+    shared = Instance(lstm_model, TEXT, 0, bound, scores)
+    both = [Infidelity(n_samples=32, sign=sign).evaluate(shared) for sign in (-1, 1)]
+    alone = [
+        Infidelity(n_samples=32, sign=sign).evaluate(Instance(lstm_model, TEXT, 0, bound, scores)) for sign in (-1, 1)
+    ]
+    assert np.array_equal(both, alone)
+    assert both[0][0] != both[1][0]
+
+
 def test_tables_show_what_can_be_compared_between_links():
     assert [column.name for column in Infidelity().columns if column.headline] == ["scaled", "unexplained"]
 

@@ -91,6 +91,16 @@ def test_newcombes_correction_takes_half_of_n_from_a_positive_product_only(table
     assert (found.low, found.high) == pytest.approx(interval, abs=6e-5)
 
 
+def test_two_shares_of_which_one_is_all_have_no_correlation():
+    """The interval is that of two samples: the roots of the summed squares of the distances to Wilson's bounds."""
+    hits, half = np.ones(30, dtype=bool), np.arange(30) < 15
+    (least, _), (low, high) = wilson(30, 30), wilson(15, 30)
+    found = paired_share(hits, half)
+    assert (found.low, found.high) == pytest.approx((0.5 - np.hypot(1 - least, high - 0.5), 0.5 + (0.5 - low)))
+    found = paired_share(~hits, half)
+    assert (found.low, found.high) == pytest.approx((-0.5 - (high - 0.5), -0.5 + np.hypot(1 - least, 0.5 - low)))
+
+
 def test_mcnemar_is_the_binomial_test():
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.exact_interactions import banzhaf, shapley
 from tests.regressions import run
 
@@ -137,6 +138,19 @@ def test_no_pair_is_found_by_chance_in_few_rows():
         probe = FunctionProbe(lambda c: (c @ np.arange(10, 0, -1.0) > 27).astype(float), 10)
         found += [run(probe, name, seed=seed, n_samples=40).interactions for name in ("mase-mask", "glime")]
     assert not any(found)
+
+
+@pytest.mark.parametrize(("method", "n_fitted"), [("mase-mask", 28), ("mase", 28 + 8)])
+def test_intervals_are_students_with_the_rows_that_are_left(method, n_fitted):
+    """Of the rows (pairs of mirrored ones), a mean for each law, 28 pairs, and the words unless rows are mirrored."""
+    truth = {(0, 1): -2.5, (4, 5, 6, 7): 1.0, (1, 2, 3, 7): -1.0}
+    found = run(with_pairs(truth, size=8), method, n_samples=180)
+    free = found.problem.n - len(found.answered.sample.laws.rates) - n_fitted
+    assert 40 < free < 130
+    for pair in found.interactions:
+        quantile = stats.t.ppf(1 - 0.05 / 2 / 28, free)
+        assert pair.half_width == pytest.approx(quantile * pair.standard_error, rel=1e-9)
+    assert found.interactions[0].units == (0, 1)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])

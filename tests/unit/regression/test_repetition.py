@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from tests.regressions import run
 
+from mase.links import Output
+from mase.measure import measure
+from mase.methods import resolve
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
@@ -97,6 +100,12 @@ def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy)
     assert n_noisy <= found.cost.n_queries <= n_noisy + 16 + 2
 
 
+def hash_noise(c, seed=0):
+    """Return what rounding adds to the answers of rows `(n,)`, which differs in a batch and alone."""
+    keys = [zlib.crc32(row.tobytes(), 2 * seed + (len(c) > 1)) for row in c]
+    return np.array([np.random.default_rng(key).standard_normal() for key in keys])
+
+
 @dataclass(frozen=True)
 class _Rounding(FunctionProbe):
     rounding = np.inf
@@ -139,11 +148,34 @@ def test_errors_by_rounding_are_as_large_as_rounding_changes_scores(method, p, n
     for seed in range(n_seeds):
 
         def rounded(c, seed=seed):
-            keys = [zlib.crc32(row.tobytes(), 2 * seed + (len(c) > 1)) for row in c]
-            return inner.function(c) + size * np.array([np.random.default_rng(key).standard_normal() for key in keys])
+            return inner.function(c) + size * hash_noise(c, seed)
 
         found = run(_Rounding(rounded, p), method, n_samples=300)
         assert {note.code for note in found.notes} >= {"rounding"}
         squares += np.sum((found.estimate.gamma - expected) ** 2)
         variances += found.estimate.variances.sum()
     assert low < squares / variances < high
+
+
+@dataclass(frozen=True)
+class _TwoValues(_Rounding):
+    """Two values in different units: the second is a thousand times the first."""
+
+    def scores(self, coordinates, rows):
+        return super().scores(coordinates, rows)[:, :1] * np.array([1.0, 1000.0])
+
+
+@pytest.mark.parametrize("method", ["occlusion", "mase"])
+def test_each_response_has_its_own_error_by_rounding(method):
+    inner = smooth(4, seed=5)
+    probe = _TwoValues(lambda c: inner.function(c) + 1e-2 * hash_noise(c), 4, output=Output("values"))
+    chosen = resolve(method, link="value", n_samples=300)
+    found = measure(probe, chosen, 0, np.random.default_rng(0), others=[1])
+    (other,) = found.others
+    assert {note.code for note in other.notes} >= {"rounding"}
+    assert (found.exact, other.exact, other.interactions) == (False, False, ())
+    assert (found.estimate.variances > 0).all()
+    assert other.estimate.gamma == pytest.approx(1e3 * found.estimate.gamma)
+    assert other.estimate.variances == pytest.approx(1e6 * found.estimate.variances)
+    alone = measure(probe, chosen, 1, np.random.default_rng(0))
+    assert other.estimate.variances == pytest.approx(alone.estimate.variances)

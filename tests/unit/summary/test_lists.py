@@ -10,16 +10,18 @@ from tests.attributions import attribution
 from tests.runs import run_of
 
 import mase
+from mase.attribution import Prediction
 
 
 @dataclass(frozen=True)
 class Text:
-    """The words of a text, their scores, its label and its group."""
+    """The words of a text, their scores, its label and its group, and the probability of the predicted class."""
 
     words: tuple[str, ...]
     scores: tuple[float, ...]
     label: str
     group: str
+    probability: float = 0.8
 
     @property
     def mean(self):
@@ -27,16 +29,16 @@ class Text:
 
     def of(self, word):
         """Return the scores of a word."""
-        return [score for one, score in zip(self.words, self.scores, strict=True) if one.strip(",") == word]
+        return [score for one, score in zip(self.words, self.scores, strict=True) if one.strip("(,") == word]
 
     def effects(self, word, centre=0.0):
         """Return the mean score of a word, minus a multiple of that of the text; nothing if it is not there."""
         return [np.mean(self.of(word)) - centre * self.mean] if self.of(word) else []
 
     def phrases(self):
-        """Return the sums of the scores of "not good", without a comma in between."""
+        """Return the scores of "not" and "good" wherever they make "not good", with nothing between them."""
         pairs = zip(zip(self.words, self.words[1:], strict=False), self.scores, self.scores[1:], strict=False)
-        return [one + other for words, one, other in pairs if words == ("not", "good")]
+        return [(one, other) for words, one, other in pairs if words == ("not", "good")]
 
 
 def made_up(rng, number):
@@ -49,8 +51,9 @@ def made_up(rng, number):
     )
     kind = number % 4
     parts += [[("not", rng.normal(-1, 0.3)), ("good", rng.normal(-1, 0.3))]] if kind == 0 else []
-    parts += [[("not,", rng.normal(0.3, 0.2)), ("good", rng.normal(2, 0.3))]] if kind == 1 else []
-    parts += [[("good", rng.normal(2, 0.3))]] * 2 if kind == 2 else []
+    apart = ("not,", "good") if number % 8 == 1 else ("not", "(good")
+    parts += [[(apart[0], rng.normal(0.3, 0.2)), (apart[1], rng.normal(2, 0.3))]] if kind == 1 else []
+    parts += [[("good", rng.normal(value, 0.3))] for value in (4, -0.5)] if kind == 2 else []
     order = rng.permutation(len(parts))
     words, scores = zip(*(pair for index in order for pair in parts[index]), strict=True)
     return Text(
@@ -67,14 +70,21 @@ def texts():
     return [*some, *other, *some[6:12]]
 
 
-@pytest.fixture(scope="module")
-def run(texts, tmp_path_factory):
+def written(folder, texts):
+    """Return the run of texts with their scores, in parts of 30."""
     made = []
     for one in texts:
         text, ends = " ".join(one.words), np.cumsum([len(word) + 1 for word in one.words]) - 1
         spans = [(int(end) - len(word), int(end)) for word, end in zip(one.words, ends, strict=True)]
-        made.append((attribution(text, list(one.scores), spans=spans), (one.label, one.group)))
-    return run_of(tmp_path_factory.mktemp("lists") / "run", made, kept=("label", "group"), part_size=30)
+        by_class = {"neg": 1 - one.probability, "pos": one.probability}
+        predicted = Prediction("pos", 1, one.probability, by_class, multilabel=False)
+        made.append((attribution(text, list(one.scores), spans=spans, prediction=predicted), (one.label, one.group)))
+    return run_of(folder, made, kept=("label", "group"), part_size=30)
+
+
+@pytest.fixture(scope="module")
+def run(texts, tmp_path_factory):
+    return written(tmp_path_factory.mktemp("lists") / "run", texts)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +117,7 @@ def test_phrases_are_compared_with_their_words_elsewhere(texts, summary):
     inside, outside = [one for one in texts if one.phrases()], [one for one in texts if not one.phrases()]
     p_values = []
     for centre in (0, 1):
-        effects = [np.mean(one.phrases()) - 2 * centre * one.mean for one in inside]
+        effects = [np.mean([sum(pair) for pair in one.phrases()]) - 2 * centre * one.mean for one in inside]
         words = [[value for one in outside for value in one.effects(word, centre)] for word in ("not", "good")]
         expected, error = sum(map(np.mean, words)), sum(map(stats.sem, words))  # of two that may depend on each other
         difference, squares = np.mean(effects) - expected, (stats.sem(effects) ** 2, error**2)
@@ -118,9 +128,40 @@ def test_phrases_are_compared_with_their_words_elsewhere(texts, summary):
         if not centre:
             half = stats.t.ppf(0.975, freedom) * sum(squares) ** 0.5
             assert (row.phrase, row.n_texts) == ("not good", len(inside))
+            lowest = [sorted(one.scores)[4] for one in inside]
+            in_lowest = [
+                [score <= least for score in scores]
+                for one, least in zip(inside, lowest, strict=True)
+                for scores in one.phrases()
+            ]
+            assert np.mean(list(map(all, in_lowest))) < row.share_top == np.mean(list(map(any, in_lowest)))
             assert (row.effect, row.expected) == pytest.approx((np.mean(effects), expected))
             assert (row.difference_low, row.difference_high) == pytest.approx((difference - half, difference + half))
     assert row.p_value == pytest.approx(max(p_values), rel=1e-6)
+
+
+def test_examples_are_the_strongest_the_nearest_to_the_mean_and_the_weakest(texts, summary):
+    texts = different(texts)
+    found = [(row, [score for one in texts for score in one.of(row.word)]) for row in summary.words]
+    found += [(row, [sum(pair) for one in texts for pair in one.phrases()]) for row in summary.phrases]
+    for row, scores in found:
+        ascending = sorted(scores, reverse=row.direction == "away")
+        nearest = min(scores, key=lambda score, row=row: abs(score - row.effect))
+        assert [one.score for one in row.examples] == pytest.approx([ascending[-1], nearest, ascending[0]])
+
+
+@pytest.mark.parametrize(("lifted", "listed"), [(["not", "good"], ["not good"]), (None, [])])
+def test_a_phrase_of_texts_whose_words_all_score_more_says_no_more(tmp_path, lifted, listed):
+    """In texts with the phrase its words score 1.5 more than elsewhere, alone or (None) as all words do."""
+    rng, texts = np.random.default_rng(0), []
+    for number in range(60):
+        scored = [(f"filler{rng.integers(10)}", rng.normal(-1, 0.3)) for _ in range(6)] + [(f"id{number}", -1.0)]
+        own = [("not", rng.normal(0.5, 0.3)), ("good", rng.normal(0.5, 0.3))]
+        scored = scored + own if number % 2 else own[1:] + scored + own[:1]
+        more = [1.5 * (lifted is None or word in lifted) for word, _ in scored]
+        words, scores = zip(*scored, strict=True)
+        texts.append(Text(words, tuple(np.add(scores, np.multiply(more, number % 2))), "pos", "a"))
+    assert [row.phrase for row in mase.summarise(written(tmp_path / "run", texts), min_texts=20).phrases] == listed
 
 
 def test_wrong_predictions_are_compared_with_right_ones_by_welchs_test(texts, summary):
@@ -136,6 +177,28 @@ def test_wrong_predictions_are_compared_with_right_ones_by_welchs_test(texts, su
     )
     assert row.difference == pytest.approx(np.mean(pushes[0]) - np.mean(pushes[1]))
     tests = [stats.ttest_ind(*one, equal_var=False, alternative="greater") for one in (pushes, relative)]
+    assert row.p_value == pytest.approx(max(test.pvalue for test in tests), rel=1e-6)
+
+
+def test_words_push_less_towards_a_prediction_of_low_confidence(tmp_path):
+    """Of two words that differ one pushes more, which is no reason for a low confidence."""
+    rng, texts = np.random.default_rng(0), []
+    for number in range(80):
+        low = number % 10 == 0
+        scored = [(f"filler{rng.integers(10)}", rng.normal(0, 0.3)) for _ in range(6)] + [(f"id{number}", 0.0)]
+        scored += [("but", rng.normal(-2 if low else -0.5, 0.2)), ("very", rng.normal(2 if low else 0.5, 0.2))]
+        texts.append(Text(*zip(*scored, strict=True), "pos", "a", 0.6 if low else 0.9))
+    (row,) = mase.summarise(written(tmp_path / "run", texts), min_texts=8).low_confidence
+    assert (row.word, row.n_texts, row.n_others) == ("but", 8, 72)
+    pushes, relative = (
+        [
+            [one.of("but")[0] - centre * one.mean for one in texts if (one.probability < 0.9) == low]
+            for low in (True, False)
+        ]
+        for centre in (0, 1)
+    )
+    assert row.difference == pytest.approx(np.mean(pushes[0]) - np.mean(pushes[1]))
+    tests = [stats.ttest_ind(*one, equal_var=False, alternative="less") for one in (pushes, relative)]
     assert row.p_value == pytest.approx(max(test.pvalue for test in tests), rel=1e-6)
 
 

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.summary import corpora
 
 import mase
+from mase.corpus.documents import fields_of
 from mase.errors import OptionError, UnknownNameError
 from mase.testing import LogisticClassifier
 
@@ -100,6 +101,9 @@ def test_examples_are_in_context(summary, run):
             assert example.text.lower() == row.word
             assert example.before + example.text + example.after in documents[example.row]
             assert example.cut_before or len(example.before) < 40
+            ((_, text),) = fields_of(documents[example.row], example.row)
+            assert example.cut_before != text.startswith(example.before + example.text)
+            assert example.cut_after != text.endswith(example.text + example.after)
             assert example.id == f"id{example.row}"
 
 
@@ -153,17 +157,20 @@ def test_letters_that_look_alike_and_both_cases_are_one_word(tmp_path):
     texts = [f"{forms[number % 3]} film {number}" for number in range(12)]
     model = LogisticClassifier(dict.fromkeys(forms, 2.0))
     explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
-    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=12)
     assert [(row.word, row.n_texts) for row in found.words if row.direction == "towards"] == [(forms[0], 12)]
 
 
-def test_a_phrase_whose_words_are_nowhere_else_has_nothing_to_be_compared_with(tmp_path):
+@pytest.mark.parametrize(("n_elsewhere", "n_tested"), [(0, 0), (1, 0), (2, 4)])
+def test_a_phrase_is_compared_with_its_words_in_at_least_two_other_texts(tmp_path, n_elsewhere, n_tested):
+    """Of each of the two responses: "new york", and "superb new" or "awful new"."""
     texts = [f"{('superb', 'awful')[number % 2]} new york {number}" for number in range(30)]
+    texts += [f"{('superb', 'awful')[number % 2]} york is new {number}" for number in range(2 * n_elsewhere)]
     model = LogisticClassifier({"superb": 2.0, "awful": -2.0, "york": 1.0})
     explainer = mase.Explainer(model, method="mase-mask", link="margin", n_samples=32)
-    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=10)
+    found = mase.summarise(corpora.write(tmp_path / "run", explainer, texts), min_texts=15)
     assert not found.phrases
-    assert {family.table: family.n_tested for family in found.families}["phrases"] == 0
+    assert {family.table: family.n_tested for family in found.families}["phrases"] == n_tested
 
 
 def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
@@ -194,7 +201,7 @@ def test_wrong_predictions_are_compared_with_at_least_two_right_ones(tmp_path, n
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
     texts = [f"a superb film {number}" for number in range(4 + n_right)]
     run = corpora.write(tmp_path / "run", explainer, texts, [("0", None)] * 4 + [("1", None)] * n_right)
-    found = mase.summarise(run, label_column="label", min_texts=2)  # warnings are errors
+    found = mase.summarise(run, label_column="label", min_texts=4)  # warnings are errors
     assert {family.table: family.n_tested > 0 for family in found.families}["wrong"] == tested
 
 

@@ -8,7 +8,7 @@ from tests.unit.summary import corpora
 import mase
 from mase.corpus.database import database
 from mase.errors import OptionError
-from mase.summary.texts import load
+from mase.summary.texts import Compared, load
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,11 @@ def test_low_confidence_is_a_tenth_of_the_texts_and_their_ties(tmp_path, probabi
         ((low, n),) = tables.run("SELECT count(*) FILTER (low), count(low) FROM explained")
     assert (low, n) == ((0, 0) if n_low is None else (n_low, len(chances)))
     assert (threshold is None) == (n_low is None)
+
+
+@pytest.mark.parametrize(("groups", "n_left_out", "n_sides"), [("", 0, 0), ("ab", 0, 1), ("ab", 1, 2), ("abc", 0, 3)])
+def test_of_two_groups_the_other_one_is_the_rest(groups, n_left_out, n_sides):
+    assert Compared(None, tuple(groups), n_left_out).n_sides == n_sides
 
 
 def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
