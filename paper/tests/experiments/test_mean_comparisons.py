@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from mase_paper.experiments.configurations import Configuration
 from paper.tests.experiments.samples import write
 
+from mase.configuration import Configuration
 from mase.metrics.intervals import paired_mean
 from mase_paper.experiments.mean_comparisons import leads, table
 from mase_paper.experiments.results import gather

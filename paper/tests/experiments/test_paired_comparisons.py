@@ -1,9 +1,9 @@
 """Tests of `mase_paper.experiments.paired_comparisons`."""
 
 import pytest
-from mase_paper.experiments.configurations import Configuration
 from paper.tests.experiments.samples import bits, write
 
+from mase.configuration import Configuration
 from mase.metrics.intervals import Difference
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
