@@ -99,7 +99,6 @@ def test_the_size_of_batches_hardly_matters(model):
 
 def test_half_precision_is_near_float32():
     exact, half = (mase.explain(TEXT, model=bert(), n_samples=300, precision=one) for one in ("float32", "bfloat16"))
-    assert half.fit.precision in ("bfloat16", "float32")
     assert np.corrcoef(exact.scores, half.scores)[0, 1] > 0.95
 
 
