@@ -63,13 +63,7 @@ def without_tf32(monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.usefixtures("without_tf32")
 def test_scores_are_those_of_the_cpu(model, method):
-    try:
-        cpu = mase.explain(TEXT, model=model("cpu"), method=method, n_samples=200)
-    except mase.MaseError as error:
-        with pytest.raises(type(error)):
-            mase.explain(TEXT, model=model(), method=method, n_samples=200)
-        return
-    gpu = mase.explain(TEXT, model=model(), method=method, n_samples=200)
+    cpu, gpu = (mase.explain(TEXT, model=model(device), method=method, n_samples=200) for device in ("cpu", DEVICE))
     assert gpu.prediction.label == cpu.prediction.label
     assert gpu.fit.n_queries == cpu.fit.n_queries
     np.testing.assert_allclose(gpu.scores, cpu.scores, rtol=1e-2, atol=1e-2 * np.abs(cpu.scores).max())
