@@ -5,8 +5,10 @@ seeds, with the same number of samples; its own error is counted. Every explanat
 soon as it is done, so that an interrupted run continues where it stopped, and more seeds or texts extend a shorter run.
 Targets may run side by side, each in a process of its own:
 
-    python experiments/coverage.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 100
-    python experiments/coverage.py DATA_DIR bert-reuters --n-texts 10 --n-seeds 60 --precision bfloat16
+    python experiments/coverage.py DATA_DIR lstm-imdb --n-texts 20 --n-seeds 200
+    python experiments/coverage.py DATA_DIR lstm-reuters --n-texts 20 --n-seeds 200
+    python experiments/coverage.py DATA_DIR bert-imdb --n-texts 40 --precision bfloat16 --device cuda
+    python experiments/coverage.py DATA_DIR bert-reuters --n-texts 24 --precision bfloat16 --device cuda
 
 A process can also explain some of the texts (`--skip`) into a folder of its own; the files are joined with `cat`.
 

@@ -47,7 +47,9 @@ class Configuration:
 
 
 def parse(text: str) -> Configuration:
-    """Return the configuration that a string METHOD+SETTING=VALUE+... describes. Whether they exist is not checked.
+    """Return the configuration that a string METHOD+SETTING=VALUE+... describes.
+
+    Whether there is such a method, and whether it takes such a value, is not checked.
 
     Raises
     ------

@@ -27,7 +27,8 @@ def environment(model: object = None) -> dict[str, str | int]:
     - `blas`: the library behind NumPy and SciPy, its versions and the kind of processor that it chose; `threads`: its
       number of threads;
     - for a torch model: `device` ("cpu" or "cuda"), `torch_threads`, `torch_capability` (instructions that torch uses),
-      `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions), and `cudnn_rnn_precision`;
+      `matmul_precision` and, on a GPU, `gpu` (its name), `cuda` and `cudnn` (versions), `cudnn_conv_precision` and
+      `cudnn_rnn_precision`;
     - for a function or an estimator: the version of its package by its name, such as `sklearn`.
     """
     machine: dict[str, str | int] = {
@@ -84,9 +85,13 @@ def _torch(device: str | None) -> dict[str, str | int]:
     if facts["device"] != "cuda":
         return facts
     versions = {"cuda": str(torch.version.cuda or torch.version.hip), "cudnn": torch.backends.cudnn.version() or 0}
-    # By default cuDNN runs recurrent layers in TF32, whose answers depend on the batch.
-    precision = {"cudnn_rnn_precision": torch.backends.cudnn.rnn.fp32_precision}
-    return {**facts, "gpu": torch.cuda.get_device_name(device), **versions, **precision}
+    # By default cuDNN runs these layers in TF32, whose answers depend on the batch.
+    cudnn = torch.backends.cudnn
+    precisions = {
+        "cudnn_conv_precision": cudnn.conv.fp32_precision,
+        "cudnn_rnn_precision": cudnn.rnn.fp32_precision,
+    }
+    return {**facts, "gpu": torch.cuda.get_device_name(device), **versions, **precisions}
 
 
 def _matmul_precision(torch: Any) -> str:

@@ -63,13 +63,7 @@ def without_tf32(monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.usefixtures("without_tf32")
 def test_scores_are_those_of_the_cpu(model, method):
-    try:
-        cpu = mase.explain(TEXT, model=model("cpu"), method=method, n_samples=200)
-    except mase.MaseError as error:
-        with pytest.raises(type(error)):
-            mase.explain(TEXT, model=model(), method=method, n_samples=200)
-        return
-    gpu = mase.explain(TEXT, model=model(), method=method, n_samples=200)
+    cpu, gpu = (mase.explain(TEXT, model=model(device), method=method, n_samples=200) for device in ("cpu", DEVICE))
     assert gpu.prediction.label == cpu.prediction.label
     assert gpu.fit.n_queries == cpu.fit.n_queries
     np.testing.assert_allclose(gpu.scores, cpu.scores, rtol=1e-2, atol=1e-2 * np.abs(cpu.scores).max())
@@ -99,7 +93,6 @@ def test_the_size_of_batches_hardly_matters(model):
 
 def test_half_precision_is_near_float32():
     exact, half = (mase.explain(TEXT, model=bert(), n_samples=300, precision=one) for one in ("float32", "bfloat16"))
-    assert half.fit.precision in ("bfloat16", "float32")
     assert np.corrcoef(exact.scores, half.scores)[0, 1] > 0.95
 
 

@@ -3,6 +3,7 @@
 import json
 import platform
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,6 +43,18 @@ def test_precisions_that_were_set_one_by_one_are_told():
         assert "tf32" in environment(module)["matmul_precision"]
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+def test_on_a_gpu_the_precision_of_each_kind_of_layer_is_told(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"the GPU {device}")
+    before = torch.backends.cudnn.conv.fp32_precision
+    try:
+        torch.backends.cudnn.conv.fp32_precision = "ieee"
+        found = environment(SimpleNamespace(device="cuda:1"))
+    finally:
+        torch.backends.cudnn.conv.fp32_precision = before
+    assert (found["device"], found["gpu"]) == ("cuda", "the GPU cuda:1")
+    assert (found["cudnn_conv_precision"], found["cudnn_rnn_precision"]) == ("ieee", "tf32")
 
 
 def test_the_package_of_an_estimator_is_part_of_the_environment():

@@ -59,3 +59,11 @@ def test_a_lead_is_bold_where_the_other_one_is_ahead(low, high, is_behind):
     assert not line.endswith("texts |")
     lead["n"] = 7
     assert table(rows, [TARGET], MASE).endswith("<br>7 texts |")
+
+
+def test_without_texts_in_common_there_is_no_lead(tmp_path):
+    write(tmp_path, TARGET.name, "mase", [1, 2])
+    write(tmp_path, TARGET.name, "lime", [3, 4], first=2)
+    rows = list(leads(TARGET, gather(tmp_path, TARGET.name, dict.fromkeys((MASE, LIME), range(4))), MASE))
+    assert not any("lead" in row for row in rows)
+    assert table(rows, [TARGET], MASE).splitlines()[-2:] == ["| `mase` | 0.067 |", "| `lime` |  |"]

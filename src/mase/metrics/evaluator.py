@@ -79,9 +79,9 @@ class Evaluator:
     operator
         How metrics mask words; see `mase.metrics.masking.masker`.
     n_samples
-        Number of samples of every method that does not name its own; None keeps those of `mase.METHODS`.
+        Number of samples of every method whose string names none; None keeps that of the method.
     seed
-        Seed of what metrics draw, and of every method that does not name its own.
+        Seed of what metrics draw, and of every method whose string names none.
     precision
         Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
     units, fixed, background

@@ -63,15 +63,16 @@ def multiplies_bfloat16(device: torch.device | str) -> bool:
 def rounds(module: nn.Module, device: torch.device) -> bool:
     """Return whether a module computes on a device with fewer bits than float32 has.
 
-    Weights may have 16 bits. Matrix products of float32 may be computed in TF32 or bfloat16, which has to be asked for;
-    but on a GPU, cuDNN computes recurrent and convolutional layers in TF32 unless that is switched off.
+    Weights may have 16 bits. Matrix products and layers of float32 may be computed in TF32 or bfloat16, which has to be
+    asked for; but on a GPU, cuDNN computes recurrent and convolutional layers in TF32 unless that is switched off.
     """
     if any(weight.is_floating_point() and weight.itemsize < torch.float32.itemsize for weight in module.parameters()):
         return True
     backends: Any = torch.backends  # whose types lack what is read here
-    used = [backends.cuda.matmul if device.type == "cuda" else backends.mkldnn.matmul]
-    if device.type == "cuda" and backends.cudnn.enabled:
-        kinds = {nn.RNNBase: backends.cudnn.rnn, nn.modules.conv._ConvNd: backends.cudnn.conv}
+    products, layers = (backends.cuda, backends.cudnn) if device.type == "cuda" else (backends.mkldnn, backends.mkldnn)
+    used = [products.matmul]
+    if layers.enabled:
+        kinds = {nn.RNNBase: layers.rnn, nn.modules.conv._ConvNd: layers.conv}
         used += [settings for kind, settings in kinds.items() if any(isinstance(one, kind) for one in module.modules())]
     return any(settings.fp32_precision in ("tf32", "bf16") for settings in used)
 

@@ -117,11 +117,11 @@ class Consistency:
     def with_text_and_farthest(
         self, evaluate: Callable[[Ints], Floats], rows: Ints, start: Floats, first: int, repeats: Repeats
     ) -> Floats:
-        """Return the scores `(n, k)` of rows of sources `(n, p)`; the first call compares one of them beside the text.
+        """Return the scores `(n, k)` of rows of sources `(n, p)`; the first call compares the text and one of the rows.
 
-        It is the row whose response is farthest from that to the text, which is evaluated again, alone. This is for
-        rows of which the text may be the mean: a model that takes the mean away then answers to the text as it does
-        alone. Their numbers begin with `first`.
+        The row whose response is farthest from that to the text is evaluated again, alone. This is for rows of which
+        the text may be the mean: a model that takes the mean away then answers to the text as it does alone. Their
+        numbers begin with `first`.
         """
         is_first, text = not self.compared, np.arange(rows.shape[1])[None]
         scores = self.with_text(evaluate, rows, text, start, repeats)

@@ -9,6 +9,7 @@ def one_by_one():
     """For tests that set the precision of one backend: set all of them afterwards."""
     yield
     torch.set_float32_matmul_precision("highest")
+    torch.backends.mkldnn.conv.fp32_precision = "none"
     torch.backends.cudnn.conv.fp32_precision = torch.backends.cudnn.rnn.fp32_precision = "tf32"  # the default
 
 
@@ -58,6 +59,8 @@ def test_which_modules_compute_with_few_bits():
         assert not rounds(recurrent, cuda)
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         assert not rounds(recurrent, cuda)
+    torch.backends.mkldnn.conv.fp32_precision = "bf16"
+    assert [rounds(module, cpu) for module in (linear, recurrent, convolution)] == [False, False, True]
     torch.backends.mkldnn.matmul.fp32_precision = "bf16"
     assert rounds(linear, cpu)
     assert not rounds(linear, cuda)

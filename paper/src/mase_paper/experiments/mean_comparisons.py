@@ -59,22 +59,22 @@ def table(rows: Sequence[Mapping[str, Any]], targets: Sequence[Target], subject:
     ours = {target: first[str(subject), target.name] for target in targets if (str(subject), target.name) in first}
     if not ours:
         return ""
-    names = dict.fromkeys([str(subject), *(spec for spec, _ in first)])
-    lines = [
-        [f"`{name}`", *(_cell(first.get((name, target.name)), own["n"]) for target, own in ours.items())]
-        for name in names
+    others = dict.fromkeys(spec for spec, _ in first if spec != str(subject))
+    lines = [[f"`{subject}`", *(f"{own['delta_accuracy']:.3f}" for own in ours.values())]]
+    lines += [
+        [f"`{name}`", *(_cell(first.get((name, target.name), {}), own["n"]) for target, own in ours.items())]
+        for name in others
     ]
     head = [f"{target.title} ({own['n']:,})" for target, own in ours.items()]
     caption = _CAPTION.format(depth=DEPTH, subject=subject)
     return f"{caption}\n\n{markdown.table(['method', *head], lines)}"
 
 
-def _cell(row: Mapping[str, Any] | None, n: int) -> str:
-    if row is None:
-        return ""
+def _cell(row: Mapping[str, Any], n: int) -> str:
+    """Return the lead in a row, empty if there is none, and its number of texts if these are fewer than n."""
     lead = row.get("lead")
     if lead is None:
-        return f"{row['delta_accuracy']:.3f}"
+        return ""
     shown = markdown.signed(lead["mean"])
     if lead["low"] is not None:
         shown += f" ({markdown.signed(lead['low'])} to {markdown.signed(lead['high'])})"
