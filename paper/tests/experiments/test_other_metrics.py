@@ -2,8 +2,10 @@
 
 from paper.tests.experiments.samples import write
 
+from mase.configuration import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
+from mase_paper.experiments.other_metrics import summary
 
 
 def test_other_metrics_say_by_how_much_the_subject_is_better(records):
@@ -37,3 +39,29 @@ def test_ceilings_stability_and_other_metrics_are_reported(records):
     assert {row["spec"]: row["unexplained"] for row in found.data["other_metrics"]}["mase"] == 0.25
     assert "share of `beam` reached by `mase` | 0% | 0% | 0% | 100%" in found.page
     assert "mase+seed=1" not in {cell["other"] for cell in found.data["duels"]}
+
+
+def test_comparisons_with_rivals_are_counted_by_metric():
+    def row(spec, **leads):
+        return {
+            "spec": spec,
+            "lead": {name: dict(zip(("low", "high"), one, strict=True)) for name, one in leads.items()},
+        }
+
+    found = summary(
+        [
+            {"spec": "mase"},
+            row("lime", sufficiency=(0.1, 0.2), insertion=(-0.2, -0.1)),
+            row("glime", sufficiency=(-0.1, 0.1), insertion=(None, None)),
+            row("kernel-shap+link=margin", sufficiency=(-0.3, 0.0)),
+            row("mase-nlgp", sufficiency=(0.1, 0.2)),
+            row("standard-gaussian", sufficiency=(0.1, 0.2)),
+            row("random", sufficiency=(0.1, 0.2)),
+        ],
+        Configuration("mase"),
+    )
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.splitlines()]
+    assert ["sufficiency", "3", "1", "2", "0"] in cells
+    assert ["insertion", "1", "0", "0", "1"] in cells
+    assert not any(line[0] == "deletion" for line in cells)
+    assert summary([{"spec": "mase"}], Configuration("mase")) == ""

@@ -7,7 +7,7 @@ from mase.configuration import Configuration
 from mase.metrics.intervals import Difference
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
-from mase_paper.experiments.paired_comparisons import PairedComparison, cells, summary
+from mase_paper.experiments.paired_comparisons import PairedComparison, behind, cells
 from mase_paper.experiments.results import gather
 
 
@@ -31,7 +31,7 @@ def test_those_ahead_are_listed_by_their_lead():
         )
         for k, mean in ((1, -0.2), (2, -0.4), (3, 0.3), (5, -0.3))
     ]
-    listed = [line for line in summary(pairs, Configuration("mase")).splitlines() if line.startswith("| lstm-imdb")]
+    listed = [line for line in behind(pairs).splitlines() if line.startswith("| lstm-imdb")]
     assert [line.split(" | ")[2] for line in listed] == ["2", "5", "1"]
 
 

@@ -13,6 +13,7 @@ from mase_paper.experiments.experiment import Report, Scope, collected
 from mase_paper.experiments.paired_comparisons import (
     KS,
     PairedComparison,
+    behind,
     cells,
     compare,
     explainers,
@@ -139,6 +140,7 @@ class Faithfulness:
         parts = [f"# {self.title.format(subject=subject)}", summary(pairs, subject)]
         parts += [summary_table(by_target, subject), _READING.format(subject=subject)]
         parts += [mean_comparisons.table(means, tuple(by_target), subject)]
+        parts += [other_metrics.summary([row for some in metrics.values() for row in some], subject), behind(pairs)]
         parts += [f"![Delta Accuracy: means with intervals]({self.name}-means.svg)"]
         parts += [
             self._section(target, outcomes, subject, pairs, metrics[target], scope)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
-from mase.configuration import Configuration
+from mase.configuration import Configuration, parse
 from mase.metrics.intervals import Difference, paired_means
 from mase_paper.experiments import markdown
+from mase_paper.experiments.paired_comparisons import of_this_library
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target
 
-__all__ = ["rows", "table"]
+__all__ = ["rows", "summary", "table"]
 
 # Each metric, and the sign that makes higher values better.
 _BETTER = {
@@ -56,6 +57,24 @@ def rows(
             leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
             row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}
         yield row
+
+
+def summary(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str:
+    """Return in how many comparisons with rivals, on all targets, the subject is ahead and behind in each metric.
+
+    Rivals are the explainers of other packages and papers, without random order. A comparison counts if it has an
+    interval.
+    """
+    rivals = [row for row in metrics if not of_this_library(parse(row["spec"])) and row["spec"] != "random"]
+    lines = []
+    for name in _BETTER:
+        leads = [row["lead"][name] for row in rivals if row.get("lead", {}).get(name, {}).get("low") is not None]
+        ahead, behind = sum(one["low"] > 0 for one in leads), sum(one["high"] < 0 for one in leads)
+        counts = (len(leads), ahead, len(leads) - ahead - behind, behind)
+        lines += [[name.replace("_", "-"), *map(str, counts)]] if leads else []
+    head = ["metric", "comparisons", "ahead", "the interval includes 0", "behind"]
+    caption = f"`{subject}` against rivals in other metrics (target x rival, by the first operator):"
+    return f"{caption}\n\n{markdown.table(head, lines)}" if lines else ""
 
 
 def table(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str:

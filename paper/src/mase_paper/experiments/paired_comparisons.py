@@ -11,7 +11,18 @@ from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
-__all__ = ["KS", "PairedComparison", "cells", "compare", "explainers", "plain", "summary", "summary_table"]
+__all__ = [
+    "KS",
+    "PairedComparison",
+    "behind",
+    "cells",
+    "compare",
+    "explainers",
+    "of_this_library",
+    "plain",
+    "summary",
+    "summary_table",
+]
 
 # The numbers of words that are masked: those of the paper's tables, and 2 and 3, where searches are strong.
 KS = (1, 2, 3, 5, 10, 15)
@@ -83,7 +94,7 @@ def compare(
 
 
 def summary(comparisons: Sequence[PairedComparison], subject: Configuration) -> str:
-    """Return in how many comparisons the subject is ahead and behind, and a table of those in which it is behind.
+    """Return in how many comparisons the subject is ahead and behind.
 
     A second count leaves out this library's own methods and random order.
     """
@@ -91,17 +102,19 @@ def summary(comparisons: Sequence[PairedComparison], subject: Configuration) -> 
         return "(no pairs yet)"
     counted = [pair for pair in comparisons if not pair.is_repeat]
     lines = [f"Of {_counts(counted, 'other explainer', f'`{subject}`')}"]
-    rivals = [pair for pair in counted if not _of_this_library(pair.other) and pair.other.method != "random"]
+    rivals = [pair for pair in counted if not of_this_library(pair.other) and pair.other.method != "random"]
     if 0 < len(rivals) < len(counted):
         apart = "Without this library's own methods (`mase-...`, `standard-gaussian`) and random order"
         lines += [f"{apart}: of {_counts(rivals, 'rival', 'it')}"]
-    behind = sorted((pair for pair in comparisons if pair.is_behind), key=lambda pair: pair.difference.mean)
-    if behind:
-        rows = [
-            [pair.target, pair.operator, str(pair.k), f"`{pair.other}`", _interval(pair.difference)] for pair in behind
-        ]
-        lines += ["Behind in:", markdown.table(["target", "masked by", "k", "the one ahead", "difference"], rows)]
     return "\n\n".join(lines)
+
+
+def behind(comparisons: Sequence[PairedComparison]) -> str:
+    """Return a table of the comparisons in which the subject is behind, or nothing if there are none."""
+    lost = sorted((pair for pair in comparisons if pair.is_behind), key=lambda pair: pair.difference.mean)
+    rows = [[pair.target, pair.operator, str(pair.k), f"`{pair.other}`", _interval(pair.difference)] for pair in lost]
+    head = ["target", "masked by", "k", "the one ahead", "difference"]
+    return f"Behind in:\n\n{markdown.table(head, rows)}" if rows else ""
 
 
 def _counts(comparisons: Sequence[PairedComparison], others: str, subject: str) -> str:
@@ -112,7 +125,8 @@ def _counts(comparisons: Sequence[PairedComparison], others: str, subject: str) 
     )
 
 
-def _of_this_library(configuration: Configuration) -> bool:
+def of_this_library(configuration: Configuration) -> bool:
+    """Return whether a method is of this library's own family, and of no other package or paper."""
     return configuration.method.startswith("mase") or configuration.method == "standard-gaussian"
 
 
@@ -168,7 +182,7 @@ def _rivals(
         configuration: theirs
         for configuration, theirs in explainers(outcomes).items()
         if configuration.method != subject.method
-        and not _of_this_library(configuration)
+        and not of_this_library(configuration)
         and len(theirs.common(ours)[0]) == len(ours)
     }
 

@@ -62,11 +62,17 @@ def origin(model: Model) -> dict[str, Any]:
 
 
 def hardware(device: str | None) -> Mapping[str, Any]:
-    """Return the processor, the models' device, whether it multiplies bfloat16 natively, and the number of threads."""
-    from mase.models.devices import multiplies_bfloat16  # needs torch, which reports do without
+    """Return the processor, the models' device, whether it multiplies bfloat16 natively, and the number of threads.
+
+    A GPU has its name, too.
+    """
+    import torch  # which reports do without
+
+    from mase.models.devices import multiplies_bfloat16
 
     where = device or "cpu"
-    return {
+    gpu = {"gpu": torch.cuda.get_device_name(where)} if torch.device(where).type == "cuda" else {}
+    return gpu | {
         "processor": processor_name(),
         "system": platform.system(),
         "device": where,
