@@ -66,15 +66,18 @@ def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:
     takes the mean away.
     """
     probe = oracle.probe
-    largest = (probe.rounding if isinstance(probe, RoundingProbe) else 0.0) * float(np.abs(estimate.gamma).max())
-    if not 0.0 < largest < np.inf:
-        return largest > 0.0
+    share = probe.rounding if isinstance(probe, RoundingProbe) else 0.0
+    if share == np.inf:
+        return True
+    largest = share * float(np.abs(estimate.gamma).max())
+    if oracle.consistency.difference > largest:
+        return False
     rows = np.concatenate([np.ones((1, len(probe.scale))), _without_one(oracle)])
     oracle.cost.n_queries += len(rows)
     together = oracle.respond(ask(probe, rows, len(rows), watch=oracle.cost))
     repeats = Repeats(probe, oracle.respond, oracle.cost)
     alone = [repeats.response(row[None], number) for number, row in enumerate(rows)]
-    return bool(np.abs(together - alone).max() <= largest) and oracle.consistency.difference <= largest
+    return bool(np.abs(together - alone).max() <= largest)
 
 
 def _without_one(oracle: Oracle) -> Floats:
