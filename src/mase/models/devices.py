@@ -10,7 +10,16 @@ from torch import nn
 from mase.errors import OptionError
 from mase.models.process_setting import ProcessSetting
 
-__all__ = ["WITHOUT_CUDNN", "available", "device_of", "moved", "multiplies_bfloat16", "out_of_memory", "rounds"]
+__all__ = [
+    "WITHOUT_CUDNN",
+    "available",
+    "device_of",
+    "gpu_name",
+    "moved",
+    "multiplies_bfloat16",
+    "out_of_memory",
+    "rounds",
+]
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -47,6 +56,11 @@ def _where_it_runs(module: nn.Module) -> torch.device | None:
     devices = (getattr(hook, "execution_device", None) for hook in hooks)
     device = next((found for found in devices if found is not None), None)
     return None if device is None else torch.device(device)
+
+
+def gpu_name(device: str) -> str | None:
+    """Return the name of a GPU, such as "NVIDIA H200"; None for any other device."""
+    return torch.cuda.get_device_name(device) if torch.device(device).type == "cuda" else None
 
 
 def multiplies_bfloat16(device: torch.device | str) -> bool:

@@ -26,6 +26,14 @@ def test_which_processors_multiply_bfloat16(monkeypatch):
         assert multiplies_bfloat16(cuda) is expected
 
 
+def test_only_a_gpu_has_a_name(monkeypatch):
+    from mase.models.devices import gpu_name
+
+    monkeypatch.setattr(torch.cuda, "get_device_name", "the name of {}".format)
+    assert gpu_name("cpu") is None
+    assert gpu_name("cuda:1") == "the name of cuda:1"
+
+
 def test_a_module_with_offloaded_weights_is_where_its_other_tensors_are():
     from mase.models.devices import device_of
 

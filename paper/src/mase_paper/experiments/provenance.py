@@ -66,13 +66,11 @@ def hardware(device: str | None) -> Mapping[str, Any]:
 
     A GPU has its name, too.
     """
-    import torch  # which reports do without
-
-    from mase.models.devices import multiplies_bfloat16
+    from mase.models.devices import gpu_name, multiplies_bfloat16  # needs torch, which reports do without
 
     where = device or "cpu"
-    gpu = {"gpu": torch.cuda.get_device_name(where)} if torch.device(where).type == "cuda" else {}
-    return gpu | {
+    gpu = gpu_name(where)
+    return ({} if gpu is None else {"gpu": gpu}) | {
         "processor": processor_name(),
         "system": platform.system(),
         "device": where,
