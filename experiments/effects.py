@@ -82,14 +82,14 @@ def explain(target: str, args: argparse.Namespace, candidates: Sequence[Method])
     metrics: dict[str, Any] = {"Delta Accuracy": METRICS["delta-accuracy"](ks=KS)}
     metrics |= {name: METRICS[name]() for name in list(SHOWN)[1:]}
     cached = CachedModel(model)
-    with continued(args.records / f"{target}.jsonl", made_with(model, split)) as file:
+    with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
         done = {(one["method"], one["row"]) for one in file.known}
         for chosen in islice(choose(model, split, 0), args.n_texts):
             methods = [one for one in candidates if (one.name, chosen.row) not in done]
             if not methods:
                 continue
             lines = []
-            evaluator = Evaluator(cached, methods=methods, metrics=metrics, units="wordpunct")
+            evaluator = Evaluator(cached, methods=methods, metrics=metrics, units="wordpunct", precision=args.precision)
             for name, found in evaluator(chosen.text).by_method.items():
                 assert found is not None
                 values = list(zip((metric for metric, _ in evaluator.columns), found.values, strict=True))
@@ -127,6 +127,7 @@ def arguments(description: str, here: Path) -> argparse.Namespace:
     parser.add_argument("target", nargs="?", choices=list(TARGETS), help="whose texts are explained")
     parser.add_argument("--n-texts", type=int, default=40)
     parser.add_argument("--models", type=Path, default=Path("confirmation-models"), help="of `make confirmation`")
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32", help="of the explanations")
     parser.add_argument("--records", type=Path, default=here / "records")
     return parser.parse_args()
 

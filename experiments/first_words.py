@@ -8,6 +8,7 @@ compared, too. Every text goes to RECORDS as a line of JSON for each candidate a
 interrupted run continues where it stopped. Targets may run side by side:
 
     python experiments/first_words.py DATA_DIR lstm-reuters --n-texts 200
+    python experiments/first_words.py DATA_DIR bert-imdb --n-texts 30 --precision bfloat16
 
 Without a target, the page `experiments/first_words/first_words.md` is written:
 
@@ -37,6 +38,7 @@ from mase.metrics.evaluator import Evaluator
 from mase.metrics.intervals import paired_mean
 from mase.models.runtime import configure
 from mase.regression.laws import Laws, Mixture
+from mase.regression.precision import Precision
 from mase.regression.problem import Distribution, Sample
 from mase_paper.experiments.cached_model import CachedModel
 from mase_paper.experiments.lines import continued, read_lines
@@ -111,9 +113,11 @@ def explain(target: str, args: argparse.Namespace) -> None:
     metrics |= {name: METRICS[name]() for name in ("comprehensiveness", "sufficiency")}
     candidates, rivals = methods()
     cached = CachedModel(model)
-    evaluator = Evaluator(cached, methods=[*candidates, *rivals], metrics=metrics, units="wordpunct")
+    evaluator = Evaluator(
+        cached, methods=[*candidates, *rivals], metrics=metrics, units="wordpunct", precision=args.precision
+    )
     columns = [metric for metric, _ in evaluator.columns]
-    with continued(args.records / f"{target}.jsonl", made_with(model, split)) as file:
+    with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
         done = {one["row"] for one in file.known}
         for chosen in islice(choose(model, split, 0), args.n_texts):
             if chosen.row in done:
@@ -126,14 +130,16 @@ def explain(target: str, args: argparse.Namespace) -> None:
                 line = {"method": name, "row": chosen.row, "n_queries": found.n_queries, "Delta Accuracy": flips}
                 line |= {metric: value for metric, value in reversed(values) if metric != "Delta Accuracy"}
                 method = next((one for one in candidates if one.name == name), None)
-                lines.append(line | ({} if method is None else again(cached, method, chosen.text, found.scores)))
+                lines.append(
+                    line | ({} if method is None else again(cached, method, chosen.text, found.scores, args.precision))
+                )
             file.append(lines)
             cached.clear()
 
 
-def again(model: Any, method: Method, text: str, scores: Floats) -> dict[str, Any]:
+def again(model: Any, method: Method, text: str, scores: Floats, precision: Precision) -> dict[str, Any]:
     """Return how far an explanation with another seed agrees with the scores `(p,)`, and how sure it is of its own."""
-    found = mase.Explainer(model, method=method, seed=1, units="wordpunct")(text)
+    found = mase.Explainer(model, method=method, seed=1, units="wordpunct", precision=precision)(text)
     strong, other = (set(np.argsort(-one)[:STRONG].tolist()) for one in (scores, found.scores))
     highest = np.argsort(-found.scores)[:HIGHEST]
     error = float(np.sqrt(np.mean(found.standard_errors[highest] ** 2)) / max(np.abs(found.scores).max(), 1e-12))
