@@ -1,4 +1,4 @@
-"""Results of lime, shap, shapiq, solvex and context-cite on small cases, stored for tests/unit/test_peers.py.
+"""Results of lime, shap, shapiq, solvex, context-cite and interpreto on small cases, for tests/unit/test_peers.py.
 
     python -m venv peers && peers/bin/pip install --requirement benchmarks/requirements.txt
     peers/bin/pip install --no-deps solvex==1.0.3 tabulate
@@ -127,17 +127,46 @@ def proxy_case(p=10, n=300):
     return {"rows": rows.astype(int).tolist(), "responses": responses.tolist(), "scores": scores.tolist()}
 
 
+def sobol_case(p=5, k=8):
+    """Return responses to A, to B and to A with words of B, and both kinds of indices of interpreto."""
+    import torch
+    from interpreto import Sobol
+    from interpreto.attributions.aggregations.sobol_aggregation import SobolAggregator
+    from interpreto.attributions.perturbations.sobol_perturbation import SobolTokenPerturbator
+
+    masked = SobolTokenPerturbator(n_token_perturbations=k).get_mask(p)
+    responses = game(1 - masked.numpy().astype(np.float64))
+    scores = {
+        name: SobolAggregator(k, order).aggregate(torch.tensor(responses, dtype=torch.float32)[:, None], masked)[0]
+        for name, order in (
+            ("total", Sobol.sobol_indices_orders.TOTAL_ORDER),
+            ("first", Sobol.sobol_indices_orders.FIRST_ORDER),
+        )
+    }
+    first, second, exchanged = responses[:k], responses[k : 2 * k], responses[2 * k :].reshape(p, k).T
+    return {
+        "first": first.tolist(),
+        "second": second.tolist(),
+        "exchanged": exchanged.tolist(),
+        "scores": {name: values.tolist() for name, values in scores.items()},
+    }
+
+
 def main():
     cases = {
         "versions": {
             name: version(name)
-            for name in ("lime", "shap", "shapiq", "lightgbm", "solvex", "context-cite", "scikit-learn", "numpy")
+            for name in (
+                *("lime", "shap", "shapiq", "lightgbm", "solvex", "context-cite", "interpreto"),
+                *("scikit-learn", "numpy"),
+            )
         },
         "lime": lime_case(),
         "kernel-shap": [kernel_case(p) for p in (4, 7, 10)],
         "partition-shap": [partition_case(p, n) for p, n in ((5, 1000), (8, 1000), (13, 41), (13, 101))],
         "context-cite": context_cite_case(),
         "proxy-spex": proxy_case(),
+        "sobol-indices": sobol_case(),
         # A beam of 120 is that of all orders of five words.
         "beam-search": [search_case(p, beam) for p, beam in ((5, 1), (9, 1), (14, 1), (5, 120))],
     }

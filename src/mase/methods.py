@@ -143,6 +143,10 @@ _TABLE: dict[str, dict[str, Any]] = {
         "summary": "The change in response when a word is replaced by another word of the text",
         "space": "token-mask", "procedure": "permutation-importance",
     },
+    "sobol-indices": {
+        "summary": "Total Sobol' indices: shares of the variance while words are masked, without a sign or errors",
+        "space": "token-mask", "procedure": "sobol-indices",
+    },
     "random": {
         "summary": "Random scores, without evaluating the model: the lower baseline for every method",
         "space": "token-mask", "procedure": "random",

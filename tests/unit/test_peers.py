@@ -11,6 +11,7 @@ from mase.estimators.boosted_trees import BoostedTrees
 from mase.methods import METHODS, Method
 from mase.procedures.beam_search import BeamSearch
 from mase.procedures.partition_shap import PartitionShap
+from mase.procedures.sobol_indices import SobolIndices
 from mase.regression.problem import Problem
 from mase.testing import FunctionProbe
 
@@ -52,6 +53,14 @@ def test_proxy_spex_is_the_package_without_its_refinement():
     problem = Problem(rows - distribution.center, y, np.ones(len(y)), None, True, distribution.covariance)
     # LightGBM reads the responses in float32.
     assert BoostedTrees(trees=100).fit(problem).gamma == pytest.approx(case["scores"], abs=1e-6)
+
+
+@pytest.mark.parametrize("order", ["total", "first"])
+def test_sobol_indices_are_those_of_interpreto(order):
+    case = GOLDEN["sobol-indices"]
+    responses = (np.array(case[name]) for name in ("first", "second", "exchanged"))
+    # The package computes in float32 and adds 1e-6 to the variance.
+    assert SobolIndices(order).indices(*responses) == pytest.approx(case["scores"][order], abs=1e-4)
 
 
 def game(p):

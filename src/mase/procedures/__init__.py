@@ -23,6 +23,7 @@ PROCEDURES = Registry(
         "permutation-importance": "mase.procedures.permutation_importance:PermutationImportance",
         "gradient-norm": "mase.procedures.gradient_norm:GradientNorm",
         "sequential-ig": "mase.procedures.sequential_ig:SequentialIG",
+        "sobol-indices": "mase.procedures.sobol_indices:SobolIndices",
         "deep-shap": "mase.procedures.deep_shap:DeepShap",
     },
     "mase.procedures",

@@ -22,12 +22,12 @@ WHITE = ["gradient", "gradient-x-input", "integrated-gradients", "smoothgrad", "
 SEARCHES = ["greedy-search", "beam-search"]
 
 
-WITHOUT_ERRORS = ["random", "proxy-spex", *SEARCHES]
+WITHOUT_ERRORS = ["random", "proxy-spex", "sobol-indices", *SEARCHES]
 
 
 BLACK = [
     "lime", "lime-paper", "glime", "context-cite", "proxy-spex", "kernel-shap", "leverage-shap", "partition-shap",
-    "occlusion", *SEARCHES, "permutation-importance", "random",
+    "occlusion", *SEARCHES, "permutation-importance", "sobol-indices", "random",
 ]  # fmt: skip
 
 
@@ -53,7 +53,8 @@ def test_one_call_for_all(lstm, method, link):
 
 
 @pytest.mark.parametrize(
-    "method", [name for name in BASELINES if name not in ("gradient", "random", "permutation-importance")]
+    "method",
+    [name for name in BASELINES if name not in ("gradient", "random", "permutation-importance", "sobol-indices")],
 )
 def test_superb_speaks_for_a_positive_review(lstm, method):
     found = mase.Explainer(lstm, method=method)(TEXT, target="pos")

@@ -36,7 +36,10 @@ _MORE = (
     *(f"integrated-gradients+reference={name}" for name in ("mask", "unk", "pad")),
     *(
         f"{method}+link=margin"
-        for method in ("lime", "lime-paper", "glime", "kernel-shap", "leverage-shap", "partition-shap", "occlusion")
+        for method in (
+            *("lime", "lime-paper", "glime", "kernel-shap", "leverage-shap", "partition-shap", "occlusion"),
+            "sobol-indices",
+        )
     ),
     "mase+link=probability",
 )
@@ -282,6 +285,7 @@ RATIONALE = Faithfulness(
     (
         *("mase-rationale", "mase", "lime", "lime-paper", "glime", "context-cite", "proxy-spex", "kernel-shap"),
         *("leverage-shap", "partition-shap", "occlusion", "permutation-importance", "greedy-search", "beam-search"),
+        "sobol-indices",
         *(method for method in _MORE if method.endswith("link=margin")),
     ),
 )
