@@ -1,0 +1,52 @@
+"""Tests of the script `experiments/coverage_samples.py`."""
+
+import numpy as np
+import pytest
+from tests.experiments.scripts import FOLDER, needs_repository, script
+
+SCORES = np.array([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5])
+
+
+def explanations(n_samples, n_seeds, *, shift=0.0, reliable=True):
+    """Return records of one text whose scores vary by .1, with such errors, about scores that are shifted."""
+    rng = np.random.default_rng(n_seeds)
+    common = {"n_samples": n_samples, "row": 1, "n_queries": 100, "reliable": reliable}
+    for seed, noise in enumerate(rng.normal(0, 0.1, (n_seeds, len(SCORES)))):
+        numbers = {"scores": (SCORES + shift + noise).tolist(), "errors": [0.1] * len(SCORES)}
+        kept = {"kept": numbers["scores"], "kept_error": [0.0] * len(SCORES)}
+        yield common | {"seed": seed} | numbers | kept
+
+
+@needs_repository
+def test_intervals_about_other_scores_cover_less_than_their_errors_say(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    many = list(explanations(module.MANY, 4))
+    right, kept = module.by_text([*many, *explanations("auto", 400)])
+    assert (right["n_samples"], right["effect"], right["seeds"]) == ("auto", "score", 400)
+    assert kept["effect"] == "kept"
+    for part in ("top", "shown", "rest"):
+        assert right[part] == pytest.approx(0.95, abs=0.03)
+        assert kept[part] < 0.75  # an error of 0, but for that of the scores with many samples
+    assert abs(right["shift"]) < 0.05
+    low, _ = module.by_text([*many, *explanations("auto", 400, shift=-0.4)])
+    assert low["top"] < 0.25
+    assert low["shift"] == pytest.approx(-0.13, abs=0.04)
+
+
+@needs_repository
+def test_texts_without_scores_from_many_samples_are_left_out(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    assert not list(module.by_text([*explanations(module.MANY, 3), *explanations("auto", 20)]))
+
+
+@needs_repository
+def test_reliable_explanations_have_a_share_of_their_own(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    some = [*explanations(1000, 100, reliable=True), *explanations(1000, 50, shift=5.0, reliable=False)]
+    found, _ = module.by_text([*explanations(module.MANY, 4), *some])
+    assert found["reliable"] == pytest.approx(2 / 3, abs=1e-4)
+    assert found["top_reliable"] == pytest.approx(0.95, abs=0.04)
+    assert found["top"] == pytest.approx(found["top_reliable"] * 2 / 3, abs=1e-3)
