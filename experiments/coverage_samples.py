@@ -105,17 +105,33 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the table of a target: a row for each number of samples and effect."""
     yield f"## {TARGETS[target].title}"
     yield ""
-    yield "| samples | texts | seeds | evaluations | highest | worst text | shown | others | shift | reliable |"
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    names = (
+        "texts",
+        "seeds",
+        "evaluations",
+        "highest",
+        "worst text",
+        "shown",
+        "others",
+        "shift",
+        "reliable",
+        "with care",
+    )
+    yield f"| samples | {' | '.join(names)} |"
+    yield f"|---|{'--:|' * len(names)}"
     for n_samples, effect in dict.fromkeys((one["n_samples"], one["effect"]) for one in texts):
         own = [one for one in texts if (one["n_samples"], one["effect"]) == (n_samples, effect)]
         told = {key: np.array([one[key] for one in own]) for key in own[0] if key not in ("n_samples", "effect")}
         highest, shown, rest, shift = (float(told[key].mean()) for key in ("top", "shown", "rest", "shift"))
-        half, worst, share = half_width(told["top"].tolist()), told["top"].min(), told["reliable"].mean()
-        covers = f"{np.average(told['top_reliable'], weights=told['reliable']):.3f} " if share else ""
+        half, worst = half_width(told["top"].tolist()), told["top"].min()
+        share = told["reliable"]
+        of_reliable = f"{np.average(told['top_reliable'], weights=share):.3f} " if share.any() else ""
+        others = told["top"] - share * told["top_reliable"]
+        of_others = f"{others.sum() / (1 - share).sum():.3f} " if (share < 1).any() else ""
         cells = [f"`{n_samples}`{'' if effect == 'score' else ', kept'}", len(own), told["seeds"].min()]
         cells += [f"{told['n_queries'].mean():.0f}", f"{highest:.3f} ± {half:.3f}", f"{worst:.2f}", f"{shown:.3f}"]
-        cells += [f"{rest:.3f}", f"{shift:+.3f}", f"{covers}({share:.2f})"]
+        cells += [f"{rest:.3f}", f"{shift:+.3f}", f"{of_reliable}({share.mean():.2f})"]
+        cells += [f"{of_others}({1 - share.mean():.2f})"]
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
 
@@ -130,9 +146,10 @@ Each figure is the share of the intervals, of {Z} standard errors, that contain 
 words with {MANY:,} samples (± is a 95 % interval over texts, by Student's t), *worst text* is the lowest share of a
 text, *shown* are the {TOP} words that each explanation shows as the highest, and *others* are all but the highest.
 *Shift* is the mean difference of the scores of the highest words from those with {MANY:,} samples, as a share of the
-highest score. *Reliable* is what explanations with that verdict cover of the highest words, and their share. *Kept* is
-the second effect of the words. `experiments/coverage_samples.py` made this page; its first lines say how to repeat it.
-The first {SKIPPED} texts of each target are left out, as they are there.
+highest score. *Reliable* is what explanations with that verdict cover of the highest words, and their share; *with
+care* is the same of the others. *Kept* is the second effect of the words. `experiments/coverage_samples.py` made this
+page; its first lines say how to repeat it. The first {SKIPPED} texts of each target are left out, as they are there.
+The LSTMs were explained in float32, the BERT in bfloat16 (AMD EPYC).
 """
 
 

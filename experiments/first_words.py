@@ -193,13 +193,13 @@ def _numbers(record: Mapping[str, Any]) -> list[float]:
 INTRODUCTION = f"""\
 # Scores whose first words stand for rows about the whole text
 
-Validation texts, explained with 1,000 samples in float32 (AMD EPYC). *Mean* is Delta Accuracy as a mean over k = 1 ...
-15, and the columns after it are Delta Accuracy of k words. Below each figure: by how much it is above that of `mase` on
-the same texts, with a paired 95 % interval (a bootstrap over texts, widened if they are few); of sufficiency, lower is
-better. *Same first word* is the share of texts whose highest word is the same with two seeds, *overlap* that of the
-{STRONG} highest words of both (Jaccard), *error* the root mean square of the standard errors of the {HIGHEST} highest
-words over the highest score, and *reliable* the share of texts with that verdict. `experiments/first_words.py` made
-this page; its first lines say what is compared and how to repeat it.
+Validation texts, explained with 1,000 samples (AMD EPYC) in float32, those of the BERT in bfloat16. *Mean* is Delta
+Accuracy as a mean over k = 1 ... 15, and the columns after it are Delta Accuracy of k words. Below each figure: by how
+much it is above that of `mase` on the same texts, with a paired 95 % interval (a bootstrap over texts, widened if they
+are few); of sufficiency, lower is better. *Same first word* is the share of texts whose highest word is the same with
+two seeds, *overlap* that of the {STRONG} highest words of both (Jaccard), *error* the root mean square of the standard
+errors of the {HIGHEST} highest words over the highest score, and *reliable* the share of texts with that verdict.
+`experiments/first_words.py` made this page; its first lines say what is compared and how to repeat it.
 [The decision](../../docs/decisions/2026-11-25-words-before.md) says what follows.
 """
 
