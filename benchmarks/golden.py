@@ -128,7 +128,7 @@ def proxy_case(p=10, n=300):
 
 
 def sobol_case(p=5, k=8):
-    """Return responses to A, to B and to A with words of B, and both kinds of indices of interpreto."""
+    """Return responses to A and to A with each word of B, and the total indices of interpreto."""
     import torch
     from interpreto import Sobol
     from interpreto.attributions.aggregations.sobol_aggregation import SobolAggregator
@@ -136,20 +136,10 @@ def sobol_case(p=5, k=8):
 
     masked = SobolTokenPerturbator(n_token_perturbations=k).get_mask(p)
     responses = game(1 - masked.numpy().astype(np.float64))
-    scores = {
-        name: SobolAggregator(k, order).aggregate(torch.tensor(responses, dtype=torch.float32)[:, None], masked)[0]
-        for name, order in (
-            ("total", Sobol.sobol_indices_orders.TOTAL_ORDER),
-            ("first", Sobol.sobol_indices_orders.FIRST_ORDER),
-        )
-    }
-    first, second, exchanged = responses[:k], responses[k : 2 * k], responses[2 * k :].reshape(p, k).T
-    return {
-        "first": first.tolist(),
-        "second": second.tolist(),
-        "exchanged": exchanged.tolist(),
-        "scores": {name: values.tolist() for name, values in scores.items()},
-    }
+    told = torch.tensor(responses, dtype=torch.float32)[:, None]
+    scores = SobolAggregator(k, Sobol.sobol_indices_orders.TOTAL_ORDER).aggregate(told, masked)[0]
+    changed = responses[2 * k :].reshape(p, k).T
+    return {"responses": responses[:k].tolist(), "changed": changed.tolist(), "scores": scores.tolist()}
 
 
 def main():

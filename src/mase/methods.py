@@ -144,7 +144,7 @@ _TABLE: dict[str, dict[str, Any]] = {
         "space": "token-mask", "procedure": "permutation-importance",
     },
     "sobol-indices": {
-        "summary": "Total Sobol' indices: shares of the variance while words are masked, without a sign or errors",
+        "summary": "Total Sobol' indices: shares of the variance while words are masked, without a sign",
         "space": "token-mask", "procedure": "sobol-indices",
     },
     "random": {

@@ -1,105 +1,99 @@
-"""Sobol' indices: the share of the variance of the response that is due to a word, while words are masked at random."""
+"""Sobol' indices: the share of the variance of the response that a word takes part in, while words are masked."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
+from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Bools, Floats
-from mase.choices import check_choice
-from mase.errors import OptionError, TooFewSamplesError
-from mase.regression.covariance import no_scatter
+from mase.errors import TooFewSamplesError
+from mase.regression.covariance import no_scatter, scatter
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.stopping import Stopping
 from mase.regression.strategy import Solution
 
-__all__ = ["ORDERS", "SobolIndices"]
+__all__ = ["SobolIndices"]
 
-ORDERS = ("total", "first")
+# A spread of responses below this share of their magnitude is rounding.
+_NOISE = 1e-12
+_LEVEL = 0.975
 
 
 @dataclass(frozen=True, slots=True)
 class SobolIndices:
-    """Shares of Var F(C), where each word of C is masked with probability 1/2, by Jansen's (1999) estimators.
+    """Total indices S_j = E[(F(A) - F(A_j))^2] / (4 Var F(A)), where A masks each word with probability 1/2.
 
-    The total index of word i is E[(F(A) - F(A with word i of B))^2] / (2 Var F(A)), which counts all interactions of
-    the word. The first-order index is 1 - E[(F(B) - F(A with word i of B))^2] / (2 Var F(A)), its effect alone. A and B
-    are independent, drawn by a scrambled Sobol' sequence. Indices have no sign: a word that lowers the response scores
-    as high as one that raises it. An estimate of a first-order index may be below 0.
+    A_j is A with word j put back or taken out. S_j is the share of the variance that is due to word j and to its
+    interactions, which count for each of their words, so that indices may add up to more than 1. They have no sign: a
+    word that lowers the response scores as high as one that raises it.
 
-    Parameters
-    ----------
-    order
-        "total" or "first".
+    The budget allows for k = n_samples / (p + 1) independent rows A, each with all of its A_j. If it allows for all 2^p
+    masks, the indices are exact.
 
     Notes
     -----
-    Fel et al. (2021, arXiv 2111.04138) explain predictions by total indices; the package interpreto has both, and
-    first-order ones by default. It evaluates k (p + 2) rows. Here rows that are equal are evaluated once, and the total
-    indices need no response to B, so k is as large as the budget allows: about 2 n_samples / (p + 2). The points of a
-    Sobol' sequence are not independent, and k is small, so there are no standard errors.
+    Fel et al. (2021, arXiv 2111.04138) explain predictions by total indices, with the estimator of Jansen (1999): word
+    j of A is drawn anew instead. Half of these rows are A itself and say nothing, so that some words would not be asked
+    about at all. Changing the word always has twice the expected square, hence 4 instead of 2. They draw the rows by a
+    Sobol' sequence; here they are independent, which makes standard errors possible. The package interpreto does as
+    they do, and has indices of first order by default.
+
+    With few rows A, as of a long text, all indices tend to be too high together, because the variance is estimated from
+    these rows. The order of the words does not depend on it.
     """
 
-    order: str = "total"
     needs_gradients = False
     needs_reference = True
     stops_early = False
 
-    def __post_init__(self) -> None:
-        check_choice("order", self.order, ORDERS)
-
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
-        """Return the indices as gamma `(p,)` with a covariance of NaN.
+        """Return the indices as gamma `(p,)` with the covariance of a ratio of means over the rows A.
 
         Raises
         ------
-        OptionError
-            If there are more words than a Sobol' sequence has dimensions for.
         TooFewSamplesError
-            If the budget does not allow for two rows of A.
+            If the budget does not allow for two rows A.
         """
         del stopping
         p = oracle.size
-        first, second = self._rows(rng, budget, p)
-        differ = first != second
-        exchanged = np.repeat(first, differ.sum(axis=1), axis=0)
-        exchanged[np.arange(len(exchanged)), np.nonzero(differ)[1]] ^= True
-        rows = np.concatenate([first, exchanged, second] if self.order == "first" else [first, exchanged])
-        responses = oracle.responses(rows.astype(np.float64))
-        k, n = len(first), len(first) + len(exchanged)
-        of_exchanged = np.repeat(responses[:k, None], p, axis=1)
-        of_exchanged[differ] = responses[k:n]
-        gamma = self.indices(responses[:k], responses[n:], of_exchanged)
-        return Solution.of(oracle, Estimate(gamma, np.full_like(no_scatter(p), np.nan), float(p)), signed=False)
-
-    def indices(self, first: Floats, second: Floats, exchanged: Floats) -> Floats:
-        """Return the indices `(p,)` from the responses to A `(k,)`, to B `(k,)`, and to A with a word of B `(k, p)`.
-
-        The responses to B are only used for first-order indices.
-        """
-        variance = first.var(ddof=1) or exchanged.var()
-        if not variance:
-            return np.zeros(exchanged.shape[1])
-        other = first if self.order == "total" else second
-        unexplained: Floats = np.square(other[:, None] - exchanged).mean(axis=0) / (2 * variance)
-        return unexplained if self.order == "total" else 1 - unexplained
-
-    def _rows(self, rng: np.random.Generator, budget: int, p: int) -> tuple[Bools, Bools]:
-        """Return the rows A and B `(k, p)`, as many as the budget allows for; 1 keeps a word."""
-        if 2 * p > qmc.Sobol.MAXDIM:
-            raise OptionError(
-                f"the text has {p:,} words, expected at most {qmc.Sobol.MAXDIM // 2:,} for procedure='sobol-indices'; "
-                "use method='mase'"
-            )
-        points = qmc.Sobol(2 * p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(2 * budget // p + 2))))
-        kept = points < 0.5
-        first, second = kept[:, :p], kept[:, p:]
-        each = (first != second).sum(axis=1) + (2 if self.order == "first" else 1)
-        k = int(np.searchsorted(np.cumsum(each), budget, side="right"))
+        if p <= np.log2(budget):
+            numbers, words = np.arange(2**p)[:, None], 2 ** np.arange(p)
+            responses = oracle.responses((numbers & words > 0).astype(np.float64))
+            exact = Estimate(_shares(responses, responses[numbers ^ words], 0), no_scatter(p), float(p))
+            return Solution.of(oracle, exact, signed=False)
+        k = budget // (p + 1)
         if k < 2:
             raise TooFewSamplesError(
-                f"n_samples leaves {budget} for the scores, expected at least {each[:2].sum()}: two random texts, and "
-                f"each of them with one of {p} words exchanged; use a larger n_samples"
+                f"n_samples leaves {budget} for the scores, expected at least {2 * (p + 1)}: two copies of the text "
+                f"with random words masked, and each of them with one of {p} words changed; use a larger n_samples"
             )
-        return first[:k], second[:k]
+        kept: Bools = rng.random((k, p)) < 0.5
+        changed = kept[:, None] ^ np.eye(p, dtype=np.bool_)
+        responses = oracle.responses(np.concatenate([kept, changed.reshape(-1, p)]).astype(np.float64))
+        return Solution.of(oracle, self.estimate(responses[:k], responses[k:].reshape(k, p)), signed=False)
+
+    def estimate(self, responses: Floats, changed: Floats) -> Estimate:
+        """Return the indices with their covariance, from the responses to A `(k,)` and to all A_j `(k, p)`.
+
+        The covariance is widened by Student's distribution: 1.96 of the standard errors are as wide as a 95 % interval
+        that knows the number of rows A.
+        """
+        k, p = changed.shape
+        shares = _shares(responses, changed, 1)
+        variance = responses.var(ddof=1)
+        if not shares.any() or not variance:
+            return Estimate(shares, no_scatter(p), float(p))
+        squares = np.square(responses - responses.mean()) * k / (k - 1)
+        influence = (np.square(responses[:, None] - changed) / 4 - np.outer(squares, shares)) / variance
+        wider = float(stdtrit(k - 1, _LEVEL) / ndtri(_LEVEL)) ** 2
+        return Estimate(shares, scatter(influence) * wider / (k * (k - 1)), float(p))
+
+
+def _shares(responses: Floats, changed: Floats, ddof: int) -> Floats:
+    """Return the indices `(p,)`, which are 0 where responses only differ by rounding."""
+    everything = np.append(responses, changed)
+    if np.ptp(everything) <= _NOISE * np.abs(everything).max():
+        return np.zeros(changed.shape[1])
+    variance = responses.var(ddof=ddof) or everything.var()
+    return np.asarray(np.square(responses[:, None] - changed).mean(axis=0) / (4 * variance))

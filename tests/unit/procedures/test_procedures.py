@@ -22,7 +22,7 @@ WHITE = ["gradient", "gradient-x-input", "integrated-gradients", "smoothgrad", "
 SEARCHES = ["greedy-search", "beam-search"]
 
 
-WITHOUT_ERRORS = ["random", "proxy-spex", "sobol-indices", *SEARCHES]
+WITHOUT_ERRORS = ["random", "proxy-spex", *SEARCHES]
 
 
 BLACK = [
