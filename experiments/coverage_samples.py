@@ -7,7 +7,8 @@ stopped. Targets may run side by side, each in a process of its own:
 
     python experiments/coverage_samples.py DATA_DIR lstm-imdb
     python experiments/coverage_samples.py DATA_DIR lstm-reuters
-    python experiments/coverage_samples.py DATA_DIR bert-reuters --n-texts 5 --n-seeds 10 --precision bfloat16
+    python experiments/coverage_samples.py DATA_DIR bert-reuters --samples auto --n-texts 5 --n-seeds 10 \
+        --precision bfloat16
 
 Without a target, the page is written, and what it says of each text goes to `experiments/coverage/samples.jsonl`:
 
@@ -60,8 +61,10 @@ def explain(target: str, args: argparse.Namespace) -> None:
                     file.append([line | recorded(found, chosen, seed)])
 
 
-def covered(scores: Floats, errors: Floats, many: Floats, reliable: Bools) -> dict[str, float]:
-    """Return what intervals of one text contain of the mean of scores from many samples `(m, p)`, whose error counts.
+def covered(scores: Floats, errors: Floats, many: Floats, reliable: Bools) -> dict[str, float | None]:
+    """Return what intervals of one text contain of the mean of scores from many samples `(m, p)`.
+
+    The standard error of that mean counts, too, though a few seeds tell it roughly.
 
     `scores` and `errors` are `(n, p)`, and `reliable` `(n,)` says which explanations have that verdict. The columns are
     the shares of the highest words of many samples, of those that each explanation shows as the highest, of all others
@@ -77,7 +80,7 @@ def covered(scores: Floats, errors: Floats, many: Floats, reliable: Bools) -> di
         "shown": float(np.take_along_axis(inside, shown, axis=1).mean()),
         "rest": float(inside[:, rest].mean()),
         "reliable": float(reliable.mean()),
-        "top_reliable": float(inside[reliable][:, top].mean()) if reliable.any() else 0.0,
+        "top_reliable": float(inside[reliable][:, top].mean()) if reliable.any() else None,
         "shift": float((scores.mean(axis=0) - long_run)[top].mean() / max(np.abs(long_run).max(), 10.0**-DIGITS)),
     }
 
@@ -98,7 +101,7 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                 scores, errors = (np.array([one[name] for one in found]) for name in names)
                 told = covered(scores, errors, np.array([one[names[0]] for one in many]), reliable)
                 line = {"n_samples": n_samples, "effect": effect, "row": row, "seeds": len(found), "n_queries": cost}
-                yield line | {name: round(value, 4) for name, value in told.items()}
+                yield line | {name: None if value is None else round(value, 4) for name, value in told.items()}
 
 
 def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -123,17 +126,22 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         own = [one for one in texts if (one["n_samples"], one["effect"]) == (n_samples, effect)]
         told = {key: np.array([one[key] for one in own]) for key in own[0] if key not in ("n_samples", "effect")}
         highest, shown, rest, shift = (float(told[key].mean()) for key in ("top", "shown", "rest", "shift"))
-        half, worst = half_width(told["top"].tolist()), told["top"].min()
-        share = told["reliable"]
-        of_reliable = f"{np.average(told['top_reliable'], weights=share):.3f} " if share.any() else ""
-        others = told["top"] - share * told["top_reliable"]
-        of_others = f"{others.sum() / (1 - share).sum():.3f} " if (share < 1).any() else ""
+        half, worst, share = half_width(told["top"].tolist()), told["top"].min(), told["reliable"]
+        of_reliable = share * np.array([one["top_reliable"] or 0.0 for one in own])
         cells = [f"`{n_samples}`{'' if effect == 'score' else ', kept'}", len(own), told["seeds"].min()]
         cells += [f"{told['n_queries'].mean():.0f}", f"{highest:.3f} ± {half:.3f}", f"{worst:.2f}", f"{shown:.3f}"]
-        cells += [f"{rest:.3f}", f"{shift:+.3f}", f"{of_reliable}({share.mean():.2f})"]
-        cells += [f"{of_others}({1 - share.mean():.2f})"]
+        cells += [
+            f"{rest:.3f}",
+            f"{shift:+.3f}",
+            *map(_part, (of_reliable, told["top"] - of_reliable), (share, 1 - share)),
+        ]
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
+
+
+def _part(covered: Floats, share: Floats) -> str:
+    """Return what a part of the explanations covers, from what it adds to the coverage of each text, and its share."""
+    return f"{covered.sum() / share.sum():.3f} ({share.mean():.3f})" if share.any() else "(0.000)"
 
 
 INTRODUCTION = f"""\
@@ -141,7 +149,7 @@ INTRODUCTION = f"""\
 
 The [other page](coverage.md) asks whether intervals contain what other seeds find with as many samples. Here they
 should contain what {MANY:,} samples find: the mean score of {N_SEEDS_OF_MANY} seeds, whose own error is counted.
-Validation texts, explained with the method `mase`, with as many samples as `n_samples="auto"` gives and with 1,000.
+Validation texts, explained with the method `mase`, with as many samples as `n_samples="auto"` gives or with 1,000.
 Each figure is the share of the intervals, of {Z} standard errors, that contain it. *Highest* are the {TOP} highest
 words with {MANY:,} samples (± is a 95 % interval over texts, by Student's t), *worst text* is the lowest share of a
 text, *shown* are the {TOP} words that each explanation shows as the highest, and *others* are all but the highest.

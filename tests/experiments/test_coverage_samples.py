@@ -8,7 +8,7 @@ SCORES = np.array([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5])
 
 
 def explanations(n_samples, n_seeds, *, shift=0.0, reliable=True):
-    """Return records of one text whose scores vary by .1, with such errors, about scores that are shifted."""
+    """Yield records of one text whose scores vary by .1, with such errors, about scores that are shifted."""
     rng = np.random.default_rng(n_seeds)
     common = {"n_samples": n_samples, "row": 1, "n_queries": 100, "reliable": reliable}
     for seed, noise in enumerate(rng.normal(0, 0.1, (n_seeds, len(SCORES)))):
@@ -50,3 +50,33 @@ def test_reliable_explanations_have_a_share_of_their_own(monkeypatch):
     assert found["reliable"] == pytest.approx(2 / 3, abs=1e-4)
     assert found["top_reliable"] == pytest.approx(0.95, abs=0.04)
     assert found["top"] == pytest.approx(found["top_reliable"] * 2 / 3, abs=1e-3)
+
+
+@needs_repository
+def test_the_highest_words_are_those_of_many_samples_and_not_the_others(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    last = np.where(np.arange(len(SCORES)) < 5, 0.0, -1.0)
+    found, _ = module.by_text([*explanations(module.MANY, 4), *explanations("auto", 200, shift=last)])
+    assert found["top"] == pytest.approx(0.95, abs=0.03)
+    assert found["shown"] == pytest.approx(0.95, abs=0.03)
+    assert found["rest"] == 0
+    assert abs(found["shift"]) < 0.05
+
+
+@needs_repository
+def test_what_a_verdict_covers_is_a_mean_over_its_explanations(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    common = {"n_samples": "auto", "effect": "score", "seeds": 10, "n_queries": 500.0, "shown": 0.9, "rest": 0.95}
+    texts = [
+        common | {"row": 1, "top": 0.9, "reliable": 1.0, "top_reliable": 0.9, "shift": 0.1},
+        common | {"row": 2, "top": 0.5, "reliable": 0.5, "top_reliable": 0.6, "shift": -0.2},
+        common | {"row": 3, "top": 0.2, "reliable": 0.0, "top_reliable": None, "shift": -0.2},
+    ]
+    *_, row, _ = module.table("lstm-imdb", texts)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[4].startswith("0.533 ± ")
+    assert cells[5] == "0.20"
+    assert cells[8] == "-0.100"
+    assert cells[9:] == ["0.800 (0.500)", "0.267 (0.500)"]  # (.9 + .5 x .6) / 1.5 and (.5 x .4 + .2) / 1.5

@@ -72,7 +72,7 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 def _score_meaning(attribution: Attribution) -> str:
     noun = attribution.noun
     if not are_estimates(attribution):
-        return f"the scores of this method say nothing about the {noun}s: they are a baseline for comparisons"
+        return f"the scores of this method have no standard errors, so nothing tells what they say about the {noun}s"
     if is_unsigned(attribution):
         return (
             f"a score says how much the {noun} matters, but not whether it increases or decreases the explained number"

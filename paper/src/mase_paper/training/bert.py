@@ -64,7 +64,7 @@ class Checkpoint:
         buffer = io.BytesIO()  # torch.save raises its own error type for a full disk
         torch.save({**state, "key": self.key}, buffer)
         with writing(self.path), replacing(self.path) as draft:
-            draft.write_bytes(buffer.getbuffer())
+            draft.write_bytes(buffer.getvalue())
 
 
 def fit(
