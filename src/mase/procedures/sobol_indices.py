@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Bools, Floats
+from mase.attribution import Note
 from mase.errors import TooFewSamplesError
 from mase.regression.covariance import no_scatter, scatter
 from mase.regression.estimate import Estimate
@@ -18,6 +19,10 @@ __all__ = ["SobolIndices"]
 # A spread of responses below this share of their magnitude is rounding.
 _NOISE = 1e-12
 _LEVEL = 0.975
+_MESSAGE = (
+    "scores are shares of the variance of the explained number, while every word is masked at random; where words act "
+    "together the shares overlap"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class SobolIndices:
             numbers, words = np.arange(2**p)[:, None], 2 ** np.arange(p)
             responses = oracle.responses((numbers & words > 0).astype(np.float64))
             exact = Estimate(_shares(responses, responses[numbers ^ words], 0), no_scatter(p), float(p))
-            return Solution.of(oracle, exact, signed=False)
+            return Solution.of(oracle, exact, signed=False).noted(Note("shares", _MESSAGE))
         k = budget // (p + 1)
         if k < 2:
             raise TooFewSamplesError(
@@ -71,7 +76,8 @@ class SobolIndices:
         kept: Bools = rng.random((k, p)) < 0.5
         changed = kept[:, None] ^ np.eye(p, dtype=np.bool_)
         responses = oracle.responses(np.concatenate([kept, changed.reshape(-1, p)]).astype(np.float64))
-        return Solution.of(oracle, self.estimate(responses[:k], responses[k:].reshape(k, p)), signed=False)
+        estimate = self.estimate(responses[:k], responses[k:].reshape(k, p))
+        return Solution.of(oracle, estimate, signed=False).noted(Note("shares", _MESSAGE))
 
     def estimate(self, responses: Floats, changed: Floats) -> Estimate:
         """Return the indices with their covariance, from the responses to A `(k,)` and to all A_j `(k, p)`.

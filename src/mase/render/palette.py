@@ -89,7 +89,7 @@ class Scale:
     """The scale of one text: its largest absolute score, and the number of decimals that shows three digits of it.
 
     `decimals` is None for very small or very large scores, which are shown with an exponent. `intervals` says whether
-    the scores of the text have intervals.
+    the scores of the text have intervals, and `signs` whether a sign means something.
 
     Examples
     --------
@@ -101,13 +101,14 @@ class Scale:
     maximum: float
     decimals: int | None
     intervals: bool = True
+    signs: bool = True
 
     @classmethod
-    def of(cls, maximum: float, *, intervals: bool = True) -> Self:
+    def of(cls, maximum: float, *, intervals: bool = True, signs: bool = True) -> Self:
         """Return the scale of scores of at most this absolute value."""
         digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
         plain = digits <= _MOST_DECIMALS and maximum < _LARGEST
-        return cls(maximum, max(0, digits) if plain else None, intervals)
+        return cls(maximum, max(0, digits) if plain else None, intervals, signs)
 
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
@@ -120,9 +121,9 @@ class Scale:
         return np.where(shares < _UNMARKED, 0, strengths)
 
     def signed(self, value: float) -> str:
-        """Return a score with its sign."""
+        """Return a score with its sign, if there are any."""
         number = f"{abs(value):.1e}" if self.decimals is None else self._fixed(abs(value))
-        sign = "−" if value < 0 else "+"
+        sign = "−" if value < 0 else "+" if self.signs else ""
         return f"{sign if number.strip('0.e+') else ''}{number}"
 
     def error(self, value: float) -> str:
@@ -146,4 +147,4 @@ class Scale:
 def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
     largest = max(map(abs, attribution.responses[0].scores), default=0.0)
-    return Scale.of(largest, intervals=has_intervals(attribution))
+    return Scale.of(largest, intervals=has_intervals(attribution), signs=attribution.signed)

@@ -82,9 +82,11 @@ def test_a_word_counts_however_it_speaks():
     found = mase.Explainer(Callable(judge, ["neg", "pos"]), method="sobol-indices")(text)
     assert {word.text for word in found.top(2)} == {"good", "bad"}
     assert found.scores.min() == 0
-    assert "unsigned" in [note.code for note in found.notes]
+    assert {"unsigned", "shares"} <= {note.code for note in found.notes}
     page = found.to_html()
     assert "in either direction" in page
+    assert "+0." not in page
+    assert "+0." not in str(found)
     assert "no standard errors" not in page
 
 
