@@ -1,6 +1,6 @@
 """Sobol' indices: the share of the variance of the response that a word takes part in, while words are masked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -16,9 +16,10 @@ from mase.regression.strategy import Solution
 
 __all__ = ["SobolIndices"]
 
-# A spread of responses below this share of their magnitude is rounding.
-_NOISE = 1e-12
-_LEVEL = 0.975
+# A spread of responses below this share of their magnitude is rounding. That of the rows A says nothing of the variance
+# below this share of that of all rows.
+_NOISE, _FLAT = 1e-12, 1e-6
+_FEWEST, _LEVEL = 4, 0.975
 _MESSAGE = (
     "scores are shares of the variance of the explained number, while every word is masked at random; where words act "
     "together the shares overlap"
@@ -45,7 +46,9 @@ class SobolIndices:
     they do, and has indices of first order by default.
 
     With few rows A, as of a long text, all indices tend to be too high together, because the variance is estimated from
-    these rows. The order of the words does not depend on it.
+    these rows. The order of the words does not depend on it. A word that changed nothing in any row scores 0 with an
+    error of 0, although it may have an effect that is rarer. Where a model gives two answers to one row, this noise
+    counts as variance that every word takes part in.
     """
 
     needs_gradients = False
@@ -58,7 +61,7 @@ class SobolIndices:
         Raises
         ------
         TooFewSamplesError
-            If the budget does not allow for two rows A.
+            If the budget does not allow for four rows A.
         """
         del stopping
         p = oracle.size
@@ -66,12 +69,13 @@ class SobolIndices:
             numbers, words = np.arange(2**p)[:, None], 2 ** np.arange(p)
             responses = oracle.responses((numbers & words > 0).astype(np.float64))
             exact = Estimate(_shares(responses, responses[numbers ^ words], 0), no_scatter(p), float(p))
-            return Solution.of(oracle, exact, signed=False).noted(Note("shares", _MESSAGE))
+            return replace(Solution.of(oracle, exact, signed=False).noted(Note("shares", _MESSAGE)), exact=True)
         k = budget // (p + 1)
-        if k < 2:
+        if k < _FEWEST:
             raise TooFewSamplesError(
-                f"n_samples leaves {budget} for the scores, expected at least {2 * (p + 1)}: two copies of the text "
-                f"with random words masked, and each of them with one of {p} words changed; use a larger n_samples"
+                f"n_samples leaves {budget} for the scores, expected at least {_FEWEST * (p + 1)}: {_FEWEST} copies of "
+                f"the text with random words masked, and each of them with one of {p} words changed; use a larger "
+                "n_samples"
             )
         kept: Bools = rng.random((k, p)) < 0.5
         changed = kept[:, None] ^ np.eye(p, dtype=np.bool_)
@@ -82,18 +86,27 @@ class SobolIndices:
     def estimate(self, responses: Floats, changed: Floats) -> Estimate:
         """Return the indices with their covariance, from the responses to A `(k,)` and to all A_j `(k, p)`.
 
-        The covariance is widened by Student's distribution: 1.96 of the standard errors are as wide as a 95 % interval
-        that knows the number of rows A.
+        The covariance is that of a ratio by the delta method, with the term 2 / (k (k - 1)) of the variance of a sample
+        variance, which the method leaves out. It is widened by Student's distribution: 1.96 of the standard errors are
+        as wide as a 95 % interval that knows the number of rows A. It is NaN where the responses to A do not vary.
         """
         k, p = changed.shape
         shares = _shares(responses, changed, 1)
-        variance = responses.var(ddof=1)
-        if not shares.any() or not variance:
+        if not shares.any():
             return Estimate(shares, no_scatter(p), float(p))
+        if _flat(responses, changed):
+            return Estimate(shares, np.full_like(no_scatter(p), np.nan), float(p))
         squares = np.square(responses - responses.mean()) * k / (k - 1)
-        influence = (np.square(responses[:, None] - changed) / 4 - np.outer(squares, shares)) / variance
+        changes = np.square(responses[:, None] - changed) / 4
+        influence = (changes - np.outer(squares, shares)) / responses.var(ddof=1)
         wider = float(stdtrit(k - 1, _LEVEL) / ndtri(_LEVEL)) ** 2
-        return Estimate(shares, scatter(influence) * wider / (k * (k - 1)), float(p))
+        covariance = (scatter(influence) + 2 * scatter(shares[None])) * wider / (k * (k - 1))
+        return Estimate(shares, covariance, float(p))
+
+
+def _flat(responses: Floats, changed: Floats) -> bool:
+    """Return whether the responses to A do not vary, although those to the changed rows do."""
+    return bool(np.ptp(responses) <= _FLAT * np.ptp(np.append(responses, changed)))
 
 
 def _shares(responses: Floats, changed: Floats, ddof: int) -> Floats:
@@ -101,5 +114,5 @@ def _shares(responses: Floats, changed: Floats, ddof: int) -> Floats:
     everything = np.append(responses, changed)
     if np.ptp(everything) <= _NOISE * np.abs(everything).max():
         return np.zeros(changed.shape[1])
-    variance = responses.var(ddof=ddof) or everything.var()
+    variance = everything.var() if _flat(responses, changed) else responses.var(ddof=ddof)
     return np.asarray(np.square(responses[:, None] - changed).mean(axis=0) / (4 * variance))

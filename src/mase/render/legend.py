@@ -121,5 +121,5 @@ _INSIGNIFICANT = {"insignificant for": "b", "insignificant against": "i"}
 _UNREAD = "<s>grey</s>: not read by the model"
 _PLAIN = {
     "strong": "<b e>shaded</b>: matters to the {}, in either direction",
-    "arbitrary": "<b e>shaded</b>: has a high score, whose error is not known",
+    "arbitrary": "<b e>shaded</b>: has a high score, without a standard error",
 }

@@ -29,9 +29,9 @@ _ROUNDING = 1e-4
 
 
 def link_meaning(attribution: Attribution) -> str | None:
-    """Return what the name of the link means; None for a probability or value, and for scores that are no estimates."""
+    """Return what the name of the link means; None for a probability or value, and for scores that are no effects."""
     answered = attribution.answer is not None
-    if not are_estimates(attribution) or (attribution.prediction.values and not answered):
+    if is_unsigned(attribution) or (attribution.prediction.values and not answered):
         return None
     if attribution.responses[0].against is not None:
         return meaning_of_link(attribution.link, contrast=True)
@@ -72,7 +72,9 @@ def meaning(attributions: Iterable[Attribution]) -> list[str]:
 def _score_meaning(attribution: Attribution) -> str:
     noun = attribution.noun
     if not are_estimates(attribution):
-        return f"the scores of this method have no standard errors, so nothing tells what they say about the {noun}s"
+        return (
+            f"the scores of this method have no standard errors, so it is not known how much they say about the {noun}s"
+        )
     if is_unsigned(attribution):
         return (
             f"a score says how much the {noun} matters, but not whether it increases or decreases the explained number"

@@ -129,13 +129,13 @@ def test_the_first_texts_are_shaded(tmp_path):
 def test_the_legend_is_of_the_scores_of_the_run(tmp_path):
     unsigned = attribution(signed=False, notes=[("unsigned", "no sign")])
     failed = ("bad", InvalidTextError("no text"))
-    keys = {"solid line", "in either direction", "whose error is not known"}
+    keys = {"solid line", "in either direction", "without a standard error"}
     for number, (one, expected) in enumerate(
         [
             (attribution(), "solid line"),
             (attribution(exact=True, se=0.0), "solid line"),
             (unsigned, "in either direction"),
-            (attribution(se=None), "whose error is not known"),
+            (attribution(se=None), "without a standard error"),
         ]
     ):
         texts = [(failed, ("pos", "web")), (one, ("pos", "web"))]
