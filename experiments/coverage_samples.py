@@ -40,6 +40,18 @@ from mase_paper.experiments.testbeds import TARGETS
 # of its seeds, which are none of the others.
 ASKED, MANY, N_SEEDS_OF_MANY, FIRST_OF_MANY = (AUTO, 1000), 6000, 4, 1000
 EFFECTS = {"score": ("scores", "errors"), "kept": ("kept", "kept_error")}
+COLUMNS = (
+    "texts",
+    "seeds",
+    "evaluations",
+    "highest",
+    "worst text",
+    "shown",
+    "others",
+    "shift",
+    "reliable",
+    "with care",
+)
 HERE = Path(__file__).parent / "coverage"
 RECORDS = Path(__file__).parents[1] / "build" / "coverage-samples"
 
@@ -108,20 +120,8 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the table of a target: a row for each number of samples and effect."""
     yield f"## {TARGETS[target].title}"
     yield ""
-    names = (
-        "texts",
-        "seeds",
-        "evaluations",
-        "highest",
-        "worst text",
-        "shown",
-        "others",
-        "shift",
-        "reliable",
-        "with care",
-    )
-    yield f"| samples | {' | '.join(names)} |"
-    yield f"|---|{'--:|' * len(names)}"
+    yield f"| samples | {' | '.join(COLUMNS)} |"
+    yield f"|---|{'--:|' * len(COLUMNS)}"
     for n_samples, effect in dict.fromkeys((one["n_samples"], one["effect"]) for one in texts):
         own = [one for one in texts if (one["n_samples"], one["effect"]) == (n_samples, effect)]
         told = {key: np.array([one[key] for one in own]) for key in own[0] if key not in ("n_samples", "effect")}
@@ -133,7 +133,8 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         cells += [
             f"{rest:.3f}",
             f"{shift:+.3f}",
-            *map(_part, (of_reliable, told["top"] - of_reliable), (share, 1 - share)),
+            _part(of_reliable, share),
+            _part(told["top"] - of_reliable, 1 - share),
         ]
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""

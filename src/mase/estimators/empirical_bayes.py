@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, ndtri, softmax, stdtrit
+from scipy.special import expit, softmax
 
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.least_squares import LeastSquares
-from mase.regression.covariance import MOST_CORRELATED, no_scatter, product, scatter, times
+from mase.regression.covariance import MOST_CORRELATED, no_scatter, product, scatter, times, widening
 from mase.regression.decomposition import decomposed
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
@@ -29,8 +29,6 @@ _ROUNDING = 1e-24
 _NONE = 1e-200
 # Products of rows below this share of the largest are rounding.
 _SMALLEST = 1e-12
-# The upper end of an interval of 95 %.
-_LEVEL = 0.975
 # Steps of the EM algorithm: more change the scores by less than their errors. And those of a cheap estimate.
 _STEPS, _FEWEST_STEPS = 8, 1
 
@@ -76,8 +74,7 @@ class EmpiricalBayes:
         if rows.total <= _ROUNDING * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0)
         alike, found = self._estimates(rows, n_steps)
-        widened = (stdtrit(rows.free, _LEVEL) / ndtri(_LEVEL)) ** 2
-        return replace(found, covariance=widened * (alike.covariance + found.covariance) / 2)
+        return replace(found, covariance=widening(rows.free) * (alike.covariance + found.covariance) / 2)
 
     def _estimates(self, rows: "_Rows", n_steps: int) -> tuple[Estimate, Estimate]:
         """Return the estimates for equal scales of the prior and for those that steps of EM find."""

@@ -6,12 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.gram import Gram
-from mase.regression.covariance import scatter
+from mase.regression.covariance import scatter, widening
 from mase.regression.estimate import Estimate
 from mase.regression.problem import Problem
 
@@ -19,8 +18,6 @@ __all__ = ["Lasso", "jackknifed", "solve_lasso"]
 
 # Number of groups of the jackknife.
 _FOLDS = 10
-# The share of a distribution below the upper end of its 95 % interval.
-_LEVEL = 0.975
 # A coordinate is linearly dependent if the part of its norm that the others do not span is below this share.
 _RANK_TOLERANCE = 1e-6
 _ROUNDING = 1e-9
@@ -90,8 +87,7 @@ def jackknifed(z: Floats, y: Floats, solve: Callable[[Floats, Floats], Floats]) 
     folds = min(_FOLDS, len(y))
     group = np.arange(len(y)) % folds
     left_out = np.array([solve(z[group != fold], y[group != fold]) for fold in range(folds)])
-    wider = float(stdtrit(folds - 1, _LEVEL) / ndtri(_LEVEL)) ** 2
-    return scatter(left_out - left_out.mean(axis=0)) * wider * (folds - 1) / folds
+    return scatter(left_out - left_out.mean(axis=0)) * widening(folds - 1) * (folds - 1) / folds
 
 
 def _bounded(z: Floats, y: Floats, radius: float) -> Floats:

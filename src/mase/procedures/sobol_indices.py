@@ -3,12 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Bools, Floats
 from mase.attribution import Note
 from mase.errors import TooFewSamplesError
-from mase.regression.covariance import no_scatter, scatter
+from mase.regression.covariance import no_scatter, scatter, widening
 from mase.regression.estimate import Estimate
 from mase.regression.oracle import Oracle
 from mase.regression.stopping import Stopping
@@ -19,7 +18,7 @@ __all__ = ["SobolIndices"]
 # A spread of responses below this share of their magnitude is rounding. That of the rows A says nothing of the variance
 # below this share of that of all rows.
 _NOISE, _FLAT = 1e-12, 1e-6
-_FEWEST, _LEVEL = 4, 0.975
+_FEWEST = 4
 _MESSAGE = (
     "scores are shares of the variance of the explained number, while every word is masked at random; where words act "
     "together the shares overlap"
@@ -99,8 +98,7 @@ class SobolIndices:
         squares = np.square(responses - responses.mean()) * k / (k - 1)
         changes = np.square(responses[:, None] - changed) / 4
         influence = (changes - np.outer(squares, shares)) / responses.var(ddof=1)
-        wider = float(stdtrit(k - 1, _LEVEL) / ndtri(_LEVEL)) ** 2
-        covariance = (scatter(influence) + 2 * scatter(shares[None])) * wider / (k * (k - 1))
+        covariance = (scatter(influence) + 2 * scatter(shares[None])) * widening(k - 1) / (k * (k - 1))
         return Estimate(shares, covariance, float(p))
 
 

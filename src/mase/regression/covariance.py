@@ -5,15 +5,28 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
+from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Floats, Ints, as_floats, equal_fields
 from mase.errors import OptionError, ShapeError
 from mase.scalars import is_real
 
-__all__ = ["MOST_CORRELATED", "Covariance", "covariance", "no_scatter", "product", "real_sigma", "scatter", "times"]
+__all__ = [
+    "MOST_CORRELATED",
+    "Covariance",
+    "covariance",
+    "no_scatter",
+    "product",
+    "real_sigma",
+    "scatter",
+    "times",
+    "widening",
+]
 
 # Beyond this number of coordinates only variances are stored: the memory of a full matrix grows quadratically.
 MOST_CORRELATED = 2_000
+# The share of a distribution below the upper end of its 95 % interval.
+_LEVEL = 0.975
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +160,11 @@ def real_sigma(sigma: Any) -> Floats:
             "function of the number of coordinates that returns one of these"
         )
     return values.astype(np.float64)
+
+
+def widening(freedom: float) -> float:
+    """Return the factor of a variance with which 1.96 standard errors make an interval of Student's t distribution."""
+    return float(stdtrit(freedom, _LEVEL) / ndtri(_LEVEL)) ** 2
 
 
 def _restricted(sigma: Any, active: Ints, p: int) -> Floats:
