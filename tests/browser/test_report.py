@@ -280,3 +280,18 @@ def after(line, name, number):
     line.filter(has_text=number).wait_for()
     found = line.evaluate(boxes, [name, number])
     return len(found[number]) == 1 and found[number][0][0] >= found[name][0][1] - 1
+
+
+def test_scores_without_a_sign_have_no_plus(chromium, tmp_path):
+    made = attribution("superb film", [0.5, 0.25], se=0.01, signed=False, notes=[("unsigned", "no sign")])
+    run = run_of(tmp_path / "run", [(made, ("pos", "2024")), (attribution(), ("pos", "2024"))], kept=["label", "year"])
+    found = summary(n=2, run=run, label_column="label", group_column=None)
+    tab = chromium.new_page()
+    tab.goto(write_report(found, tmp_path / "report").as_uri())
+    tab.locator(DRAWN).nth(1).wait_for()
+    for place, told in ((0, "superb 0.500 ± 0.020"), (1, "cast +0.030 ± 0.020")):
+        line = tab.locator(".texts > li").nth(place)
+        line.locator("summary").click()
+        line.locator(".text b").first.hover()
+        assert line.locator(".readout").inner_text() == told
+    tab.close()

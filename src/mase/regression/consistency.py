@@ -185,9 +185,10 @@ class Consistency:
 UNCHECKED = Consistency(compared=True)
 
 
-def note(consistency: Consistency) -> Note:
-    """Return the note for a model whose responses to one text differ."""
+def note(consistency: Consistency, estimate: Estimate) -> Note:
+    """Return the note on an estimate from a model whose responses to one text differ."""
     assert consistency.kind is not None
+    include = "scores include" if np.isnan(estimate.variances).all() else "standard errors include"
     alone, in_batch = _distinguished(consistency.alone, consistency.in_batch)
     if consistency.kind == "batch-dependent":
         return Note(
@@ -199,12 +200,12 @@ def note(consistency: Consistency) -> Note:
         return Note(
             consistency.kind,
             f"the model returned {alone} for a text alone and {in_batch} for the same text in a batch, as in half "
-            "precision or TF32; the standard errors include this; they are smaller in float32 throughout",
+            f"precision or TF32; the {include} this; it is smaller in float32 throughout",
         )
     return Note(
         consistency.kind,
-        f"the model returned {alone} and then {in_batch} for the same text; the cache was not used, and the standard "
-        "errors include this noise; switch off dropout or sampling, or fix the seed",
+        f"the model returned {alone} and then {in_batch} for the same text; the cache was not used, and the {include} "
+        "this noise; switch off dropout or sampling, or fix the seed",
     )
 
 

@@ -42,7 +42,7 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int, o
         consistency.kind = "rounding"
         if not solution.estimate.variances.any():
             solution = _rounded(solution, _variances_of_rounding(checked, others))
-        return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+        return replace(solution.noted(note(consistency, solution.estimate)), cost=replace(oracle.cost))
     if consistency.kind == "batch-dependent":
         alone = Consistency()
         # The text was first asked beside its reference, so it is asked alone before it is compared.
@@ -56,7 +56,7 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int, o
     if consistency.kind == "not-deterministic" and not solution.estimate.variances.any():
         n_runs = _n_runs(budget, checked.n_rows)
         solution = _mean_solution([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
-    return replace(solution.noted(note(consistency)), cost=replace(oracle.cost))
+    return replace(solution.noted(note(consistency, solution.estimate)), cost=replace(oracle.cost))
 
 
 def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:

@@ -53,6 +53,8 @@ def unit(attribution: Attribution) -> str:
     """Return the unit of the scores: the name of the explained number, in words."""
     if not are_estimates(attribution):
         return "not estimates, so without an interval"
+    if not attribution.signed:  # a share or a norm, and no change of that number
+        return f"importance for the {_number(attribution)}"
     measure = " in log-odds" if attribution.link == "margin" else ""
     return f"{_number(attribution)}{measure}"
 

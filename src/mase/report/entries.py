@@ -149,12 +149,12 @@ def _entry(
     fields = [field for field in given if answer is None or field[0] != ANSWER]  # the answer is shown by itself
     content = "\n".join(field for _, field in fields)
     scored = units.of_text(text["row"], response.get("response"), fields)
-    shown, words = _shown(content[:_LONGEST], scored)
     are_whole = all(name == _shortened(name) for name in (response.get("response"), response.get("against")))
     notes = tuple(
         (shortened(note["code"] or ""), shortened(note["message"] or "", _LONGEST_MESSAGE))
         for note in (text["notes"] or ())[:_MOST_NOTES]
     )
+    shown, words = _shown(content[:_LONGEST], scored, signs=all(code != UNSIGNED for code, _ in notes))
     return Entry(
         row=text["row"],
         id=shortened(text["id"] or ""),
@@ -171,7 +171,7 @@ def _entry(
         n_characters=len(content),
         given=content if len(given) == 1 and len(content) <= _LONGEST and are_whole else None,
         shading=words,
-        unsigned=bool(np.isnan(scored[-1]).all()) or any(code == UNSIGNED for code, _ in notes),
+        unsigned=bool(np.isnan(scored[-1]).all()) or not words.signs,
         notes=notes,
         error=_shortened(text["error"]),
         message=_shortened(text["message"], _LONGEST_MESSAGE),
@@ -197,12 +197,12 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def _shown(text: str, words: Words) -> tuple[str, Shading]:
+def _shown(text: str, words: Words, *, signs: bool) -> tuple[str, Shading]:
     """Return a text without control characters, and its words.
 
     A control character is shown as several characters, which moves the words after it.
     """
-    found = shading(text, *words)
+    found = shading(text, *words, signs=signs)
     shown = visible(text)
     if shown == text:
         return text, found

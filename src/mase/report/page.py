@@ -15,7 +15,7 @@ from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.pieces import isolated, model_name
 from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
-from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, UNSIGNED, WRONG, Entry, shortened
+from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
 from mase.report.rows import Limits
 from mase.report.sections import class_sections, difference_lists, facts, none_found, rules, spreads, verdict
 from mase.report.workbench import Workbench
@@ -223,7 +223,7 @@ def _marks(entry: Entry) -> frozenset[str]:
         return frozenset()
     if not entry.unsigned:
         return _MARKS
-    return frozenset({"strong" if any(code == UNSIGNED for code, _ in entry.notes) else "arbitrary"})
+    return frozenset({"arbitrary" if entry.shading.signs else "strong"})
 
 
 def _unit(entry: Entry) -> str:

@@ -398,7 +398,7 @@ const mase = (() => {
       const word = document.createElement(!shade ? "u" : unsigned || score > 0 ? "b" : "i");
       if (shade) word.setAttribute(LETTERS[shade - 1], "");
       word.textContent = letters.slice(start, start + length).join("");
-      word.title = (score < 0 ? "−" : score > 0 ? "+" : "") + number(score, scale) + (error < 0 ? "" : "±" + number(error, scale));
+      word.title = (score < 0 ? "−" : score > 0 && scale.signs ? "+" : "") + number(score, scale) + (error < 0 ? "" : "±" + number(error, scale));
       word.tabIndex = -1;
       parts.push(letters.slice(from, start).join(""), word);
       from = start + length;

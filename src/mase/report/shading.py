@@ -29,23 +29,26 @@ class Shading:
         The value of the last digit that is kept.
     decimals
         Decimals of scores; None if they are shown with an exponent.
+    signs
+        Whether a sign means something; if not, no number has a plus.
     """
 
     words: Ints
     unit: float
     decimals: int | None
+    signs: bool = True
 
     @property
     def scale(self) -> Scale:
         """The scale of the text, by which its scores are formatted."""
-        return Scale(0.0, self.decimals, not len(self.words) or bool(np.any(self.words[:, 3] >= 0)))
+        return Scale(0.0, self.decimals, not len(self.words) or bool(np.any(self.words[:, 3] >= 0)), self.signs)
 
     def packed(self) -> str:
         """Return the integers of all words, separated by spaces."""
         return " ".join(map(str, self.words.ravel().tolist()))
 
 
-def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats) -> Shading:
+def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats, *, signs: bool = True) -> Shading:
     """Return the shades of w words of a text.
 
     Parameters
@@ -58,6 +61,8 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
     scores, errors
         Scores and standard errors `(w,)`; the error is NaN if a score is not an estimate. If all errors are 0, the
         scores are exact and have no interval.
+    signs
+        Whether a sign of the scores means something.
     """
     order = np.argsort(starts, kind="stable")
     ends = np.minimum(ends[order], len(text))
@@ -85,7 +90,7 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats)
         axis=1,
     )
     assert words.shape[1] == _COLUMNS
-    return Shading(words, unit, scale.decimals)
+    return Shading(words, unit, scale.decimals, signs)
 
 
 def _last_digit(maximum: float, scale: Scale) -> float:

@@ -154,7 +154,7 @@ def _text(entry: Entry) -> dict[str, Any]:
 
 
 def _words(found: Shading) -> dict[str, Any]:
-    return {"words": found.packed(), "unit": found.unit, "decimals": found.decimals}
+    return {"words": found.packed(), "unit": found.unit, "decimals": found.decimals, "signs": found.signs}
 
 
 def _scaled(share: float | None, none: int) -> int:

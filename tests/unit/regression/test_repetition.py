@@ -80,9 +80,12 @@ def test_errors_cover_where_most_subsets_were_asked():
 
 
 def test_noise_is_told_where_errors_are_unknown():
-    found = run(noisy(12, 0), "proxy-spex", n_samples=60)
-    assert np.isnan(found.estimate.variances).all()
-    assert "not-deterministic" in {note.code for note in found.notes}
+    told = {}
+    for method in ("proxy-spex", "lime"):
+        found = run(noisy(12, 0), method, n_samples=60)
+        assert np.isnan(found.estimate.variances).all() == (method == "proxy-spex")
+        told[method] = next(note.message for note in found.notes if note.code == "not-deterministic")
+    assert ("standard errors" in told["proxy-spex"], "standard errors" in told["lime"]) == (False, True)
 
 
 # After a try that finds the noise: 200 rows, each asked whenever it is drawn; or ten times four words and the text.

@@ -51,6 +51,7 @@ def test_the_unit_of_the_scores_is_told():
     assert unit(attribution()) == "probability of pos"
     assert unit(attribution(link="margin", against="neg")) == "margin of pos rather than neg in log-odds"
     assert unit(cited()) == "log-odds of answer"
+    assert unit(attribution(signed=False)) == "importance for the probability of pos"
     assert unit(attribution(label="p" * 100)) == f"probability of {'p' * 79}…"
 
 

@@ -149,6 +149,12 @@ def test_words_without_a_direction_have_one_colour(tmp_path):
     assert "<b c title=−0.125>dull</b>" in source
 
 
+def test_scores_without_a_sign_have_no_plus(tmp_path):
+    unsigned = attribution(signed=False, notes=[("unsigned", "no sign")])
+    source = made(tmp_path, [(unsigned, ("pos", "web"))])
+    assert "<b f title=0.250±0.020>superb</b>" in source
+
+
 def test_the_unit_of_effects_is_named(tmp_path):
     margin = [(attribution(link="margin"), ("pos", "web"))]
     assert "+0.7 doubles the odds" in Page(made(tmp_path / "margin", margin)).text
