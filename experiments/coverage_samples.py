@@ -6,9 +6,11 @@ explanation goes to RECORDS as a line of JSON as soon as it is done, so that an 
 stopped. Targets may run side by side, each in a process of its own:
 
     python experiments/coverage_samples.py DATA_DIR lstm-imdb
-    python experiments/coverage_samples.py DATA_DIR lstm-reuters
+    python experiments/coverage_samples.py DATA_DIR lstm-reuters --n-texts 40
     python experiments/coverage_samples.py DATA_DIR bert-reuters --samples auto --n-texts 5 --n-seeds 10 \
         --precision bfloat16
+    python experiments/coverage_samples.py DATA_DIR cnn-reuters-groups --models confirmation-models
+    python experiments/coverage_samples.py DATA_DIR tfidf-reuters-groups --models confirmation-models
 
 Without a target, the page is written, and what it says of each text goes to `experiments/coverage/samples.jsonl`:
 
@@ -19,6 +21,7 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +31,7 @@ from coverage import DIGITS, SKIPPED, TOP, Z, half_width, recorded, texts_of
 import mase
 from mase.arrays import Bools, Floats
 from mase.budget import AUTO
-from mase.datasets import load as load_split
 from mase.methods import resolve
-from mase.models import load
 from mase.models.runtime import configure
 from mase_paper.experiments.lines import continued, read_lines
 from mase_paper.experiments.provenance import made_with
@@ -39,6 +40,9 @@ from mase_paper.experiments.testbeds import TARGETS
 # The numbers of samples whose intervals are checked, and that of the scores that they should contain, with the number
 # of its seeds, which are none of the others.
 ASKED, MANY, N_SEEDS_OF_MANY, FIRST_OF_MANY = (AUTO, 1000), 6000, 4, 1000
+# Bounds of the held-out R^2 by which texts are told apart, and the share of the highest score from which on the mean
+# of the highest ones counts as too low.
+FITS, TOO_LOW = (-np.inf, 0.4, 0.5, 0.7, np.inf), 0.1
 EFFECTS = {"score": ("scores", "errors"), "kept": ("kept", "kept_error")}
 COLUMNS = (
     "texts",
@@ -58,8 +62,8 @@ RECORDS = Path(__file__).parents[1] / "build" / "coverage-samples"
 
 def explain(target: str, args: argparse.Namespace) -> None:
     """Write the records of a target that its file lacks."""
-    model = load(target, device=args.device)
-    split = load_split(TARGETS[target].dataset, "validation", args.data_dir)
+    model = TARGETS[target].load(args.models, args.device)
+    split = TARGETS[target].split("validation", args.data_dir)
     of_many = range(FIRST_OF_MANY, FIRST_OF_MANY + N_SEEDS_OF_MANY)
     plan = [(MANY, seed) for seed in of_many] + [(n, seed) for n in args.samples for seed in range(args.n_seeds)]
     with continued(args.records / f"{target}.jsonl", made_with(model, split, args.precision)) as file:
@@ -69,7 +73,8 @@ def explain(target: str, args: argparse.Namespace) -> None:
                 if (n_samples, chosen.row, seed) not in done:
                     method = replace(resolve("mase"), n_samples=n_samples)
                     found = mase.Explainer(model, method=method, seed=seed, precision=args.precision)(chosen.text)
-                    line = {"n_samples": n_samples, "reliable": found.verdict.reliable}
+                    told = {"reliable": found.verdict.reliable, "r2_held_out": found.r2_held_out}
+                    line = {"n_samples": n_samples} | told
                     file.append([line | recorded(found, chosen, seed)])
 
 
@@ -109,10 +114,12 @@ def by_text(some: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         for n_samples, found in group.items():
             reliable = np.array([one["reliable"] for one in found])
             cost = float(np.mean([one["n_queries"] for one in found]))
+            fit = [one["r2_held_out"] for one in found if one["r2_held_out"] is not None]
             for effect, names in EFFECTS.items():
                 scores, errors = (np.array([one[name] for one in found]) for name in names)
                 told = covered(scores, errors, np.array([one[names[0]] for one in many]), reliable)
                 line = {"n_samples": n_samples, "effect": effect, "row": row, "seeds": len(found), "n_queries": cost}
+                told["r2_held_out"] = float(np.mean(fit)) if fit else None
                 yield line | {name: None if value is None else round(value, 4) for name, value in told.items()}
 
 
@@ -140,6 +147,29 @@ def table(target: str, texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield ""
 
 
+def by_fit(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of the scores of all targets by the held-out R^2 of each text, for each number of samples."""
+    yield "## By how well the scores fit"
+    yield ""
+    yield "| samples | held-out R² | texts | highest | worst text | shift | too low |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    scores = [one for one in texts if one["effect"] == "score" and one["r2_held_out"] is not None]
+    for n_samples, (low, high) in product(ASKED, pairwise(FITS)):
+        own = [one for one in scores if one["n_samples"] == n_samples and low <= one["r2_held_out"] < high]
+        if own:
+            top, shift = (np.array([one[key] for one in own]) for key in ("top", "shift"))
+            band = (
+                f"{low:.1f} and more"
+                if np.isinf(high)
+                else f"below {high:.1f}"
+                if np.isinf(low)
+                else f"{low:.1f} to {high:.1f}"
+            )
+            cells = [f"`{n_samples}`", band, len(own), f"{top.mean():.3f}", f"{top.min():.2f}", f"{shift.mean():+.3f}"]
+            yield f"| {' | '.join(map(str, cells))} | {(shift < -TOO_LOW).sum()} |"
+    yield ""
+
+
 def _part(covered: Floats, share: Floats) -> str:
     """Return what a part of the explanations covers, from what it adds to the coverage of each text, and its share."""
     return f"{covered.sum() / share.sum():.3f} ({share.mean():.3f})" if share.any() else "(0.000)"
@@ -156,22 +186,25 @@ words with {MANY:,} samples (± is a 95 % interval over texts, by Student's t), 
 text, *shown* are the {TOP} words that each explanation shows as the highest, and *others* are all but the highest.
 *Shift* is the mean difference of the scores of the highest words from those with {MANY:,} samples, as a share of the
 highest score. *Reliable* is what explanations with that verdict cover of the highest words, and their share; *with
-care* is the same of the others. *Kept* is the second effect of the words. `experiments/coverage_samples.py` made this
-page; its first lines say how to repeat it. The first {SKIPPED} texts of each target are left out, as they are there.
-The LSTMs were explained in float32, the BERT in bfloat16 (AMD EPYC).
+care* is the same of the others. *Kept* is the second effect of the words. The last table has the texts of all models by
+their held-out R², the mean over the seeds; *too low* are those whose shift is below -{TOO_LOW}.
+`experiments/coverage_samples.py` made this page; its first lines say how to repeat it. The first {SKIPPED} texts of
+each target are left out, as they are there. The BERT was explained in bfloat16, and the others in float32 (AMD EPYC).
 """
 
 
 def report(args: argparse.Namespace) -> None:
     """Write the page, and the figures of each text; those of targets without records stay."""
-    path, lines, told = HERE / "samples.jsonl", [INTRODUCTION], []
+    path, lines = HERE / "samples.jsonl", [INTRODUCTION]
+    told: list[dict[str, Any]] = []
     earlier = read_lines(path)
     for target in TARGETS:
         now = list(by_text(read_lines(args.records / f"{target}.jsonl", same=("model", "data", "precision"))))
         texts = now or [{key: one[key] for key in one if key != "target"} for one in earlier if one["target"] == target]
-        told += [json.dumps({"target": target} | one) + "\n" for one in texts]
+        told += [{"target": target} | one for one in texts]
         lines += table(target, texts) if texts else []
-    path.write_text("".join(told), encoding="utf-8")
+    lines += by_fit(told)
+    path.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
     (HERE / "samples.md").write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 
 
@@ -187,6 +220,7 @@ def main() -> None:
         "--samples", nargs="+", type=lambda value: value if value == AUTO else int(value), default=ASKED
     )
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--models", type=Path, default=Path("confirmation-models"), help="folder of trained models")
     parser.add_argument("--device", help="where the model runs, for example cuda; the CPU by default")
     parser.add_argument("--records", type=Path, default=RECORDS)
     args = parser.parse_args()

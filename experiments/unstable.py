@@ -9,67 +9,39 @@ the strength (the sum of absolute scores) of one list. The note should appear if
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from scipy.stats import spearmanr
 
 import mase
 from mase.arrays import Floats
 from mase.attribution import LISTED
+from mase.budget import AUTO, NSamples
 from mase.datasets import load as load_split
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
-from mase.regression.designed import Regression
-from mase.regression.estimate import Estimate
-from mase.regression.estimator import Estimator
-from mase.regression.problem import Problem
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import PAPER
 
-SETTINGS = (("mase", 1000), ("mase", 500), ("mase", 250), ("lime", 1000), ("kernel-shap", 1000), ("mase-paper", 1000))
+SETTINGS: tuple[tuple[str, NSamples], ...] = (
+    ("mase", 1000),
+    ("mase", AUTO),
+    ("mase", 250),
+    ("lime", 1000),
+    ("kernel-shap", 1000),
+    ("mase-paper", 1000),
+)
 THRESHOLDS = (0.75, 0.8, 0.85, 0.9)
 AGREED = 0.8
-OLD = 0.7  # The former threshold of the note, for the rank correlation of all words between the two halves.
-
-
-@dataclass(frozen=True)
-class Recorder:
-    """An estimator that records the problems that it solves."""
-
-    inner: Estimator
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def needs_base(self) -> bool:
-        """Whether it subtracts the response at the centre."""
-        return self.inner.needs_base
-
-    @property
-    def needs_gradients(self) -> bool:
-        """Whether it works on gradients."""
-        return self.inner.needs_gradients
-
-    def fit(self, problem: Problem) -> Estimate:
-        """Return the estimate of the inner estimator."""
-        self.problems.append(problem)
-        return self.inner.fit(problem)
-
-    def rank_correlation(self) -> float:
-        """Return the Spearman correlation between the scores of the even and the odd rows of the whole problem."""
-        whole = max(self.problems, key=lambda problem: problem.n)
-        halves = [self.inner.fit(whole.rows(slice(start, None, 2))).gamma for start in (0, 1)]
-        return float(spearmanr(*halves).statistic)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement of the halves of one sample, by the present and the former rule, and of another seed with it."""
+    """The agreement of the halves of one sample, and of another seed with it."""
 
     split_half: float
-    rank_correlation: float
     repeated: float
 
 
@@ -78,24 +50,19 @@ def listed(scores: Floats) -> set[int]:
     return set(np.argsort(-np.abs(scores), kind="stable")[: min(LISTED, len(scores) // 2)].tolist())
 
 
-def agreements(model: Model, text: str, method: str, n_samples: int) -> Iterator[Agreement]:
+def agreements(model: Model, text: str, method: str, n_samples: NSamples) -> Iterator[Agreement]:
     """Yield the agreement of each of two seeds with the other; nothing for texts that are too short for halves."""
     runs = []
     for seed in (0, 1):
-        strategy = mase.METHODS[method].strategy
-        assert isinstance(strategy, Regression)
-        recorder = Recorder(strategy.estimator)
-        explainer = mase.Explainer(
-            model, method=method, units="wordpunct", n_samples=n_samples, estimator=recorder, seed=seed
-        )
-        attribution = explainer(text)
-        if attribution.fit.split_half is None:
+        found = mase.Explainer(model, method=method, units="wordpunct", n_samples=n_samples, seed=seed)(text)
+        halves = found.fit.split_half
+        if halves is None:
             return
-        runs.append((attribution, recorder.rank_correlation()))
-    for (one, correlation), (other, _) in (runs, runs[::-1]):
+        runs.append((found, halves))
+    for (one, halves), (other, _) in (runs, runs[::-1]):
         strength, mine = np.abs(one.scores), listed(one.scores)
         shared = strength[list(mine & listed(other.scores))].sum() / strength[list(mine)].sum()
-        yield Agreement(one.fit.split_half, correlation, float(shared))
+        yield Agreement(halves, float(shared))
 
 
 def counted(fires: list[bool], agreed: list[bool]) -> str:
@@ -119,14 +86,14 @@ def main() -> None:
     by_setting: dict[str, list[Agreement]] = defaultdict(list)
     for method, n_samples in SETTINGS:
         for chosen in texts:
-            by_setting[f"`{method}`, N = {n_samples:,}"] += agreements(model, chosen.text, method, n_samples)
+            shown = f"`{AUTO}`" if n_samples == AUTO else f"{n_samples:,}"
+            by_setting[f"`{method}`, N = {shown}"] += agreements(model, chosen.text, method, n_samples)
     by_setting["all"] = [one for many in list(by_setting.values()) for one in many]
-    rules = " | ".join([*(f"below {at:.2f}" for at in THRESHOLDS), "before"])
-    print(f"| {PAPER[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * (len(THRESHOLDS) + 1)}")  # noqa: T201
+    rules = " | ".join(f"below {at:.2f}" for at in THRESHOLDS)
+    print(f"| {PAPER[args.target].title} | agree, differ | {rules} |\n|---|---:|{'---:|' * len(THRESHOLDS)}")  # noqa: T201
     for setting, many in by_setting.items():
         agreed = [one.repeated >= AGREED for one in many]
         cells = [counted([one.split_half < at for one in many], agreed) for at in THRESHOLDS]
-        cells.append(counted([one.rank_correlation < OLD for one in many], agreed))
         print(f"| {setting} | {sum(agreed)}, {len(agreed) - sum(agreed)} | {' | '.join(cells)} |")  # noqa: T201
 
 

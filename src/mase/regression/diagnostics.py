@@ -25,9 +25,11 @@ __all__ = [
     "unexplained_halves",
 ]
 
-# Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second.
+# Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second. Below the
+# third, of held-out R^2, the highest scores under a prior are mostly too low (2026-11-28-more-samples.md, beside it).
 _POOR_R2 = 0.5
 _UNSTABLE = 0.85
+_LOW_SCORES_R2 = 0.4
 # Round to 9 digits before ranking, so that floating-point noise does not order words.
 _DIGITS = 9
 # Above this probability a float32 softmax leaves few digits for differences, if masking does not lower it either: then
@@ -38,6 +40,7 @@ _TINY = 0.01
 _ROUNDING = 1e-9
 # A spread of responses below this share of their magnitude is rounding.
 _NOISE = 1e-12
+_LOW = "; with so poor a fit the highest scores are mostly too low, which their intervals do not count"
 
 
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
@@ -158,7 +161,8 @@ def quality_notes(
     share, which = (r2, "") if held_out is None else (held_out, " that the fit left out")
     if share is not None and share < _POOR_R2:
         told = f"{max(share, 0):.0%} of the variance of the model's responses to changed copies of this text{which}"
-        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}")
+        low = _LOW if estimate.prior and held_out is not None and held_out < _LOW_SCORES_R2 else ""
+        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}{low}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
         ended = not stopping.never and stopping.enough(estimate)

@@ -269,3 +269,19 @@ def test_the_note_speaks_of_the_rows_left_out():
     assert found.r2_held_out < min(found.r2, 0.5)
     (note,) = (note for note in found.notes if note.code == "poor-fit")
     assert f"{found.r2_held_out:.0%}" in note.message
+
+
+@pytest.mark.parametrize(("n_said", "method", "told"), [(8, "mase", True), (1, "mase", False), (8, "lime", False)])
+def test_the_note_says_where_more_samples_find_higher_scores(n_said, method, told):
+    """Words say the same, so that one of them is enough; other words disturb, each of them only beside another."""
+
+    def probe():
+        return FunctionProbe(lambda c: 6.0 * (c[:, :n_said].max(axis=1) > 0) + 3.8 * (c[:, -9:].sum(axis=1) % 2), 60)
+
+    few, many = (
+        measure(probe(), resolve(method, link="logit", n_samples=n), 0, np.random.default_rng(0)) for n in (500, 3000)
+    )
+    (note,) = (note for note in few.notes if note.code == "poor-fit")
+    assert ("too low" in note.message) == told
+    low, high = (found.estimate.gamma[:n_said].mean() for found in (few, many))
+    assert (high > 1.5 * low) == told
