@@ -21,13 +21,9 @@ import numpy as np
 import mase
 from mase.arrays import Floats
 from mase.attribution import Attribution
-from mase.citing import METHOD, sources
-from mase.designs.placement import subsets
-from mase.links import respond
+from mase.citing import METHOD
 from mase.methods import METHODS, describe
-from mase.models.language.given import GivenAnswer
 from mase.models.language.loading import load_language_model
-from mase.models.language.template import Template
 from mase.models.runtime import configure
 from mase.provenance import environment
 from mase.statistics import Mean
@@ -62,34 +58,6 @@ def responses(found: Attribution, one: Lookup) -> list[tuple[Attribution, int]]:
     return [(found.of(part.response), source) for part, source in zip(found.answer.parts, one.used, strict=True)]
 
 
-def everywhere(model: Any, found: Attribution, one: Lookup) -> tuple[Floats, Floats]:
-    """Return all subsets of the sources `(2^p, p)`, and the responses of the answer and of its parts `(2^p, m)`."""
-    kept = subsets(len(one.sources))
-    document = sources(one.sources, one.query)
-    names = [field.name for field in document.fields]
-    spans = [(part.start, part.end) for part in found.answer.parts] if len(found.responses) > 1 else []
-    template = Template.of(None, names)
-    answered = GivenAnswer(model, model.continuation(one.answer), parts=spans, template=template)
-    texts = [[text if keep else "" for text, keep in zip(one.sources, row, strict=True)] for row in kept]
-    scores = answered.predict([dict(zip(names, [*row, one.query], strict=True)) for row in texts])
-    columns = [respond(scores, answered.output, "logit", column) for column in range(scores.shape[1])]
-    return kept, np.stack(columns, axis=1)
-
-
-def limit(kept: Floats, responses: Floats) -> Floats:
-    """Return the coefficients `(m, p)` to which ever larger samples of the method converge.
-
-    They are those of least squares on all subsets, each weighted by its probability in the rows of the method.
-    """
-    design = METHODS[METHOD].strategy.design
-    distribution = design.distribution(np.ones(kept.shape[1]))
-    rounds = zip(design.shares, (None, np.ones(kept.shape[1])), strict=True)
-    weights = sum(share * design.exhaustive(distribution, gamma).weights for share, gamma in rounds)
-    root = np.sqrt(weights)[:, None]
-    z = np.column_stack([np.ones(len(kept)), kept])
-    return np.asarray(np.linalg.lstsq(root * z, root * responses, rcond=None)[0][1:].T)
-
-
 def covers(part: Attribution, values: Floats) -> list[bool]:
     """Return for each source whether its interval holds a value."""
     return (np.abs(part.scores - values) <= Z * part.standard_errors).tolist()
@@ -100,17 +68,18 @@ def measured(model: Any, one: Lookup, seed: int) -> dict[str, Any]:
     if not answers_rightly(model, one):
         return {"right": False}
     record: dict[str, Any] = {"right": True, "budgets": {}}
-    asked: tuple[Floats, Floats] | None = None
+    # With a budget for all subsets of the sources, the scores are what those of ever more evaluations converge to.
+    few = len(one.sources) <= MOST_EXACT
+    exact = responses(explained(model, one, 2 ** len(one.sources) + 1, seed), one) if few else None
     for budget in BUDGETS:
         found = explained(model, one, budget, seed)
         parts: list[dict[str, Any]] = [
             {"source": source, "order": part.order.tolist()} for part, source in responses(found, one)
         ]
-        if len(one.sources) <= MOST_EXACT:
-            asked = asked or everywhere(model, found, one)
-            # The first response is the whole answer; an answer of one part has no other.
-            for told, (part, _), values in zip(parts, responses(found, one), limit(*asked)[-len(parts) :], strict=True):
-                told["covered"] = covers(part, values)
+        if exact is not None:
+            for told, (part, _), (all_asked, _) in zip(parts, responses(found, one), exact, strict=True):
+                assert all_asked.responses[0].exact
+                told["covered"] = covers(part, all_asked.scores)
         record["budgets"][str(budget)] = {"n_queries": found.fit.n_queries, "parts": parts}
     return record
 

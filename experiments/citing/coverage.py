@@ -8,25 +8,29 @@ table.
     python experiments/citing/coverage.py
 """
 
+import collections.abc
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit
 
+import mase
 from mase.arrays import Floats
 from mase.designs.placement import subsets
-from mase.methods import METHODS
+from mase.models import Callable
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from lookup import METHOD, Z, limit, told
+from lookup import METHOD, Z, told
 
 RECORDS = Path(__file__).parents[2] / "build" / "citing" / "report"
 PAGE = Path(__file__).with_suffix(".md")
 MOST_UNITS, N_SEEDS = 8, 30
 # Numbers of evaluations: some, and those of the default for p units.
-BUDGETS: Mapping[str, Callable[[int], int]] = {
+BUDGETS: Mapping[str, collections.abc.Callable[[int], int]] = {
     "16": lambda _: 16,
     "32": lambda _: 32,
     "32 + p, the default": lambda p: 32 + p,
@@ -46,21 +50,33 @@ def prompts() -> Iterator[tuple[Floats, Floats]]:
 
 
 def repeated(kept: Floats, responses: Floats, n: int) -> tuple[Floats, Floats, Floats]:
-    """Return the scores and errors `(seeds, p)` of the method with n evaluations, and those of all subsets `(p,)`."""
-    strategy, place = METHODS[METHOD].strategy, 2 ** np.arange(kept.shape[1])
-    row_of = {int(row @ place): index for index, row in enumerate(kept)}
-    distribution, scores, errors = strategy.design.distribution(np.ones(kept.shape[1])), [], []
-    for seed in range(N_SEEDS):
-        rng, sample, gamma = np.random.default_rng(seed), None, None
-        for share in strategy.design.shares:
-            more = strategy.design.draw(rng, round(n * share), distribution, gamma)
-            sample = more if sample is None else sample.joined(more)
-            asked = responses[[row_of[int(row @ place)] for row in sample.coordinates]]
-            estimate = strategy.estimator.fit(sample.problem(asked, None))
-            gamma = estimate.gamma
-        scores.append(estimate.gamma)
-        errors.append(np.sqrt(np.diag(estimate.covariance)))
-    return np.array(scores), np.array(errors), limit(kept, responses[:, None])[0]
+    """Return the scores and errors `(seeds, p)` of the method with n evaluations, and the scores of all subsets `(p,)`.
+
+    The text has a word for each sentence, and the answers to its subsets are known.
+    """
+    words = [f"w{index}" for index in range(kept.shape[1])]
+    known = dict(zip((" ".join(compress(words, row)) for row in kept), expit(responses), strict=True))
+    answers = Callable(
+        lambda texts: [[1 - known[" ".join(text.split())], known[" ".join(text.split())]] for text in texts],
+        ["no", "yes"],
+    )
+
+    def explained(n_samples: int, seed: int) -> mase.Attribution:
+        return mase.explain(
+            " ".join(words),
+            answers,
+            target="yes",
+            method=METHOD,
+            link="logit",
+            reference="delete",
+            n_samples=n_samples,
+            seed=seed,
+        )
+
+    found = [explained(n, seed) for seed in range(N_SEEDS)]
+    whole = explained(2 ** len(words) + 1, 0)
+    assert whole.responses[0].exact
+    return np.array([one.scores for one in found]), np.array([one.standard_errors for one in found]), whole.scores
 
 
 def row(budget: str) -> tuple[int, str]:
