@@ -1,25 +1,27 @@
 """What the intervals of `mase-cite` cover on a real model: prompts of few sentences, of which all subsets are known.
 
-`compare.py` keeps every row that it evaluates. Where these are all subsets of the sentences of a prompt, the method can
-be repeated with many seeds without the model. Coverage is the share of 95 % intervals that hold the score that all
-subsets give. Prompts with no more subsets than evaluations are left out: their scores are exact. `coverage.md` gets the
-table.
+The model is asked once about each subset of the sentences of the prompts of `compare.py`, whose rows in `build/citing/`
+serve both. Then the method is repeated with many seeds. Coverage is the share of 95 % intervals that hold the score
+that all subsets give. Prompts with no more subsets than evaluations are left out: their scores are exact. `coverage.md`
+gets the table.
 
-    python experiments/citing/coverage.py
+    python experiments/citing/coverage.py MODEL_FOLDER
 """
 
+import argparse
 import collections.abc
-import json
 import sys
-from collections.abc import Iterator, Mapping
-from itertools import compress
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from scoring import LanguageModel, Scorer, log_odds
+from tasks import TASKS, cases
 
 import mase
-from mase.arrays import Floats
+from mase.arrays import Bools, Floats
 from mase.designs.placement import subsets
 from mase.models import Callable
 
@@ -29,6 +31,7 @@ from lookup import METHOD, Z, told
 RECORDS = Path(__file__).parents[2] / "build" / "citing" / "report"
 PAGE = Path(__file__).with_suffix(".md")
 MOST_UNITS, N_SEEDS = 8, 30
+N_PROMPTS = 20  # of each task, as in the rounds of `compare.py`
 # Numbers of evaluations: some, and those of the default for p units.
 BUDGETS: Mapping[str, collections.abc.Callable[[int], int]] = {
     "16": lambda _: 16,
@@ -38,28 +41,30 @@ BUDGETS: Mapping[str, collections.abc.Callable[[int], int]] = {
 }
 
 
-def prompts() -> Iterator[tuple[Floats, Floats]]:
-    """Yield all subsets `(2^p, p)` of each prompt and the log-odds of its answer `(2^p,)`."""
-    for path in sorted(RECORDS.glob("*-sentence-*.rows.jsonl")):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-        p, known = len(rows[0]["kept"]), {row["kept"]: sum(row["log_p"]) for row in rows}
-        if p <= MOST_UNITS and len(known) == 2**p:
-            kept = subsets(p).astype(np.float64)
-            log_p = np.array([known["".join(str(int(one)) for one in row)] for row in kept])
-            yield kept, log_p - np.log(-np.expm1(log_p))
+def asked(folder: Path) -> Iterator[tuple[Bools, Floats]]:
+    """Yield all subsets `(2^p, p)` of the sentences of each prompt, and the log-odds of its answer `(2^p,)`."""
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    model = LanguageModel.load(folder)
+    for task in TASKS:
+        for case in islice(cases(task, "report", "sentence", model.tokenizer), N_PROMPTS):
+            if len(case.spans) <= MOST_UNITS:
+                kept = subsets(len(case.spans)) > 0
+                yield kept, log_odds(Scorer(model, case, RECORDS / f"{case.name}.rows.jsonl").log_probabilities(kept))
 
 
-def repeated(kept: Floats, responses: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+def repeated(kept: Bools, responses: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     """Return the scores and errors `(seeds, p)` of the method with n evaluations, and the scores of all subsets `(p,)`.
 
     The text has a word for each sentence, and the answers to its subsets are known.
     """
     words = [f"w{index}" for index in range(kept.shape[1])]
     known = dict(zip((" ".join(compress(words, row)) for row in kept), expit(responses), strict=True))
-    answers = Callable(
-        lambda texts: [[1 - known[" ".join(text.split())], known[" ".join(text.split())]] for text in texts],
-        ["no", "yes"],
-    )
+
+    def predict(texts: Sequence[str]) -> Floats:
+        yes = np.array([known[" ".join(text.split())] for text in texts])
+        return np.column_stack([1 - yes, yes])
+
+    answers = Callable(predict, ["no", "yes"])
 
     def explained(n_samples: int, seed: int) -> mase.Attribution:
         return mase.explain(
@@ -79,29 +84,31 @@ def repeated(kept: Floats, responses: Floats, n: int) -> tuple[Floats, Floats, F
     return np.array([one.scores for one in found]), np.array([one.standard_errors for one in found]), whole.scores
 
 
-def row(budget: str) -> tuple[int, str]:
-    """Return the number of prompts, and the row of a budget."""
+def row(budget: str, known: Sequence[tuple[Bools, Floats]]) -> str:
+    """Return the row of a budget."""
     covered, strongest, wide = [], [], []
-    for kept, responses in prompts():
+    for kept, responses in known:
         n = BUDGETS[budget](kept.shape[1])
         if n >= len(kept):
             continue
-        scores, errors, long_run = repeated(kept, responses, n)
-        held = np.abs(scores - long_run) <= Z * errors
+        scores, errors, whole = repeated(kept, responses, n)
+        held = np.abs(scores - whole) <= Z * errors
         covered.append(float(held.mean()))
-        strongest.append(float(held[:, np.argmax(long_run)].mean()))
-        wide.append(float(np.sqrt(np.mean(errors**2) / np.mean((scores - long_run) ** 2))))
-    n = len(covered)
-    return n, f"| {budget} | {n} | {told(covered)} | {told(strongest)} | {min(covered):.2f} | {np.median(wide):.2f} |"
+        strongest.append(float(held[:, np.argmax(whole)].mean()))
+        wide.append(float(np.sqrt(np.mean(errors**2) / np.mean((scores - whole) ** 2))))
+    told_of = f"{told(covered)} | {told(strongest)} | {min(covered):.2f} | {np.median(wide):.2f}"
+    return f"| {budget} | {len(covered)} | {told_of} |"
 
 
 def main() -> None:
     """Measure, and write the page."""
-    found = [row(budget) for budget in BUDGETS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="folder of the language model")
+    known = list(asked(parser.parse_args().model))
     lines = [
         "# What the intervals of mase-cite cover on SmolLM2-135M-Instruct",
         "",
-        f"Made by `experiments/citing/coverage.py` from {found[0][0]} prompts with at most {MOST_UNITS} sentences, "
+        f"Made by `experiments/citing/coverage.py` from {len(known)} prompts with at most {MOST_UNITS} sentences, "
         f"{N_SEEDS} seeds each.",
         "Coverage is the share of 95 % intervals that hold the score that all subsets give, with a 95 % interval over",
         "prompts, for all sentences and for the strongest one. *Error* is the standard error that is shown, relative",
@@ -110,7 +117,7 @@ def main() -> None:
         "",
         "| evaluations | prompts | coverage | of the strongest | worst prompt | error |",
         "|---|---:|---:|---:|---:|---:|",
-        *(line for _, line in found),
+        *(row(budget, known) for budget in BUDGETS),
     ]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
