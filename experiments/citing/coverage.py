@@ -16,7 +16,6 @@ from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
 from scoring import LanguageModel, Scorer, log_odds
 from tasks import TASKS, cases
 
@@ -58,13 +57,14 @@ def repeated(kept: Bools, responses: Floats, n: int) -> tuple[Floats, Floats, Fl
     The text has a word for each sentence, and the answers to its subsets are known.
     """
     words = [f"w{index}" for index in range(kept.shape[1])]
-    known = dict(zip((" ".join(compress(words, row)) for row in kept), expit(responses), strict=True))
+    known = dict(zip((" ".join(compress(words, row)) for row in kept), responses.tolist(), strict=True))
 
     def predict(texts: Sequence[str]) -> Floats:
         yes = np.array([known[" ".join(text.split())] for text in texts])
-        return np.column_stack([1 - yes, yes])
+        return np.column_stack([np.zeros(len(yes)), yes])
 
-    answers = Callable(predict, ["no", "yes"])
+    # As logits, because probabilities below 1e-9 are raised to that.
+    answers = Callable(predict, ["no", "yes"], outputs="logits")
 
     def explained(n_samples: int, seed: int) -> mase.Attribution:
         return mase.explain(

@@ -10,7 +10,7 @@ SCORES = np.array([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5])
 def explanations(n_samples, n_seeds, *, shift=0.0, reliable=True):
     """Yield records of one text whose scores vary by .1, with such errors, about scores that are shifted."""
     rng = np.random.default_rng(n_seeds)
-    common = {"n_samples": n_samples, "row": 1, "n_queries": 100, "reliable": reliable}
+    common = {"n_samples": n_samples, "row": 1, "n_queries": 100, "reliable": reliable, "r2_held_out": 0.6}
     for seed, noise in enumerate(rng.normal(0, 0.1, (n_seeds, len(SCORES)))):
         numbers = {"scores": (SCORES + shift + noise).tolist(), "errors": [0.1] * len(SCORES)}
         kept = {"kept": numbers["scores"], "kept_error": [0.0] * len(SCORES)}
@@ -25,6 +25,7 @@ def test_intervals_about_other_scores_cover_less_than_their_errors_say(monkeypat
     right, kept = module.by_text([*many, *explanations("auto", 400)])
     assert (right["n_samples"], right["effect"], right["seeds"]) == ("auto", "score", 400)
     assert kept["effect"] == "kept"
+    assert right["r2_held_out"] == 0.6
     for part in ("top", "shown", "rest"):
         assert right[part] == pytest.approx(0.95, abs=0.03)
         assert kept[part] < 0.75  # an error of 0, but for that of the scores with many samples
@@ -80,3 +81,20 @@ def test_what_a_verdict_covers_is_a_mean_over_its_explanations(monkeypatch):
     assert cells[5] == "0.20"
     assert cells[8] == "-0.100"
     assert cells[9:] == ["0.800 (0.500)", "0.267 (0.500)"]  # (.9 + .5 x .6) / 1.5 and (.5 x .4 + .2) / 1.5
+
+
+@needs_repository
+def test_texts_are_told_apart_by_their_fit(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = script("coverage_samples")
+    found = [(0.39, 0.2, -0.3), (-2.0, 0.4, -0.05), (0.4, 0.6, -0.11), (None, 0.0, -1.0), (0.7, 0.9, 0.0)]
+    common = {"n_samples": "auto", "effect": "score"}
+    texts = [common | {"r2_held_out": fit, "top": top, "shift": shift} for fit, top, shift in found]
+    others = [texts[0] | {"effect": "kept"}, {key: texts[0][key] for key in (*common, "top", "shift")}]
+    *_, low, middle, high, _ = module.by_fit([*texts, *others])
+    cells = [[cell.strip() for cell in row.strip("|").split("|")][2:] for row in (low, middle, high)]
+    assert cells == [
+        ["2", "0.300", "0.20", "-0.175", "1"],
+        ["1", "0.600", "0.60", "-0.110", "1"],
+        ["1", "0.900", "0.90", "+0.000", "0"],
+    ]

@@ -188,7 +188,6 @@ UNCHECKED = Consistency(compared=True)
 def note(consistency: Consistency, estimate: Estimate) -> Note:
     """Return the note on an estimate from a model whose responses to one text differ."""
     assert consistency.kind is not None
-    include = "scores include" if np.isnan(estimate.variances).all() else "standard errors include"
     alone, in_batch = _distinguished(consistency.alone, consistency.in_batch)
     if consistency.kind == "batch-dependent":
         return Note(
@@ -196,6 +195,7 @@ def note(consistency: Consistency, estimate: Estimate) -> Note:
             f"the model returned {alone} for a text alone and {in_batch} for the same text in a batch; rows were "
             "evaluated one at a time, which is slower; check whether the model normalises over the batch",
         )
+    include = "scores include" if np.isnan(estimate.variances).all() else "standard errors include"
     if consistency.kind == "rounding":
         return Note(
             consistency.kind,

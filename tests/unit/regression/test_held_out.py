@@ -271,17 +271,31 @@ def test_the_note_speaks_of_the_rows_left_out():
     assert f"{found.r2_held_out:.0%}" in note.message
 
 
-@pytest.mark.parametrize(("n_said", "method", "told"), [(8, "mase", True), (1, "mase", False), (8, "lime", False)])
-def test_the_note_says_where_more_samples_find_higher_scores(n_said, method, told):
+@pytest.mark.parametrize(
+    ("n_said", "disturbed", "method", "told"),
+    [(8, 3.8, "mase", True), (8, 0.0, "mase", True), (1, 3.8, "mase", False), (8, 3.8, "lime", False)],
+)
+def test_the_note_says_where_more_samples_find_stronger_scores(n_said, disturbed, method, told):
     """Words say the same, so that one of them is enough; other words disturb, each of them only beside another."""
 
     def probe():
-        return FunctionProbe(lambda c: 6.0 * (c[:, :n_said].max(axis=1) > 0) + 3.8 * (c[:, -9:].sum(axis=1) % 2), 60)
+        return FunctionProbe(
+            lambda c: 6.0 * (c[:, :n_said].max(axis=1) > 0) + disturbed * (c[:, -9:].sum(axis=1) % 2), 60
+        )
 
     few, many = (
         measure(probe(), resolve(method, link="logit", n_samples=n), 0, np.random.default_rng(0)) for n in (500, 3000)
     )
     (note,) = (note for note in few.notes if note.code == "poor-fit")
-    assert ("too low" in note.message) == told
+    assert ("too near 0" in note.message) == told
     low, high = (found.estimate.gamma[:n_said].mean() for found in (few, many))
     assert (high > 1.5 * low) == told
+
+
+def test_scores_of_all_rows_are_not_said_to_be_too_near_0():
+    probe = FunctionProbe(lambda c: c.sum(axis=1) % 2 + 0.5 * c[:, 0], 8)
+    found = measure(probe, resolve("mase", link="logit", n_samples=300), 0, np.random.default_rng(0))
+    assert found.r2_held_out is None
+    assert found.r2 < 0.4
+    (note,) = (note for note in found.notes if note.code == "poor-fit")
+    assert "too near 0" not in note.message

@@ -52,6 +52,8 @@ def test_the_unit_of_the_scores_is_told():
     assert unit(attribution(link="margin", against="neg")) == "margin of pos rather than neg in log-odds"
     assert unit(cited()) == "log-odds of answer"
     assert unit(attribution(signed=False)) == "importance for the probability of pos"
+    unsigned = attribution(link="margin", against="neg", signed=False)
+    assert unit(unsigned) == "importance for the margin of pos rather than neg"
     assert unit(attribution(label="p" * 100)) == f"probability of {'p' * 79}…"
 
 

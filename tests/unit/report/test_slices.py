@@ -60,6 +60,13 @@ def test_the_index_finds_every_text(tmp_path, monkeypatch):
     assert rows == [0, 1, 2, 3, 4]
 
 
+def test_words_say_whether_their_signs_mean_something(tmp_path):
+    unsigned = attribution(signed=False, notes=[("unsigned", "no sign")])
+    written(tmp_path, run_of(tmp_path / "run", [(attribution(), ()), (unsigned, ())]), Flags())
+    _, words = call(tmp_path / "words-00000.js", "mase.words")
+    assert [one["signs"] for one in words] == [True, False]
+
+
 @pytest.mark.parametrize(("p", "said"), [(0.8125, "81.2 %"), (0.99999, "> 99.9 %"), (0.0, "0.0 %"), (2 / 3, "66.7 %")])
 def test_the_list_says_the_same_numbers_as_other_pages(tmp_path, p, said):
     prediction = Prediction("pos", 1, p, {"neg": 1 - p, "pos": p}, multilabel=False)
