@@ -40,8 +40,8 @@ from mase_paper.experiments.testbeds import TARGETS
 # The numbers of samples whose intervals are checked, and that of the scores that they should contain, with the number
 # of its seeds, which are none of the others.
 ASKED, MANY, N_SEEDS_OF_MANY, FIRST_OF_MANY = (AUTO, 1000), 6000, 4, 1000
-# Texts by their held-out R^2: its name, least value and bound. A text counts as too low if the mean score of its
-# highest words is lower by more than this share of the highest score.
+# Bands of held-out R^2: the name, the least value, and the bound, which is left out. A text counts as too low if the
+# mean score of its highest words is lower by more than this share of the highest score.
 FITS = (
     ("below 0.4", -np.inf, 0.4),
     ("0.4 to 0.5", 0.4, 0.5),
@@ -186,10 +186,10 @@ text, *shown* are the {TOP} words that each explanation shows as the highest, an
 *Shift* is the mean difference of the scores of the highest words from those with {MANY:,} samples, as a share of the
 highest score. *Reliable* is what explanations with that verdict cover of the highest words, and their share; *with
 care* is the same of the others. *Kept* is the second effect of the words. The last table has the texts of all models by
-their held-out R², the mean over the seeds; *too low* are those whose shift is below -{TOO_LOW}: by more than a tenth of
-the highest score. `experiments/coverage_samples.py` made this page; its first lines say how to repeat it. The first
-{SKIPPED} texts of each target are left out, as they are there. Of the CNN and the TF-IDF model settings of `mase` may
-have seen some of the others, too. The BERT was explained in bfloat16, and the others in float32 (AMD EPYC).
+their held-out R², the mean over the seeds; *too low* are those whose shift is below -{TOO_LOW}.
+`experiments/coverage_samples.py` made this page; its first lines say how to repeat it. The first {SKIPPED} texts of
+each target are left out, as they are there. Of the CNN and the TF-IDF model some of the other texts may have served to
+choose settings of `mase`, too. The BERT was explained in bfloat16, and the others in float32 (AMD EPYC).
 """
 
 

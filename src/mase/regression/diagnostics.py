@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second. Below the
-# third, of held-out R^2, the strongest scores under a prior are mostly too near 0 (2026-11-28-more-samples.md, beside).
+# third, of held-out R^2, the strongest scores under a prior are mostly too near 0 (2026-11-28-more-samples.md there).
 _POOR_R2 = 0.5
 _UNSTABLE = 0.85
 _LOW_SCORES_R2 = 0.4
@@ -41,8 +41,8 @@ _ROUNDING = 1e-9
 # A spread of responses below this share of their magnitude is rounding.
 _NOISE = 1e-12
 _LOW = (
-    "; with so poor a fit the strongest scores are mostly too near 0, which their intervals do not count, and a larger "
-    "n_samples finds stronger ones"
+    "; with so poor a fit the strongest scores are mostly too near 0, which their intervals do not count; a larger "
+    "n_samples mostly finds stronger ones"
 )
 
 
