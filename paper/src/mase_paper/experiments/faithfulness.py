@@ -43,20 +43,21 @@ _MORE = (
     ),
     "mase+link=probability",
 )
-# In version 0.1 `mase` promoted a leading word, except with this setting.
-_UNPROMOTED = "mase+design=focused(n_alone=0)"
 # The default method with one part changed, then the rest of the family and the nearest rivals with its link.
 _VARIANTS = (
+    *(f"mase+estimator={name}" for name in ("empirical-bayes", "least-squares", "ridge")),
+    *(f"mase+estimator=least-squares+n_samples={n}" for n in (100, 200, 500)),
     *(f"mase+link={link}" for link in ("probability", "log-probability")),
     *(f"mase+n_samples={n}" for n in (100, 200, 500, 2000)),
-    *(f"mase+design=focused(rounds={n})" for n in (1, 3, 10)),
-    *(f"mase+design=focused(n_top={n})" for n in (8, 10, 25)),
     *(
-        f"mase+design=focused(p_high={high};p_low={low})"
-        for high, low in ((0.7, 0.1), (0.7, 0.3), (0.9, 0.3), (0.95, 0.05))
+        f"mase+design=focused({part})"
+        for part in (
+            *("rounds=1", "rounds=3", "rounds=10", "chains=1", "n_draws=0", "complement=0.0", "complement=0.5"),
+            *("sparse=0.0", "sparse=1.0", "n_top=8", "n_top=25", "softness=1.0", "softness=4.0"),
+            *("p_high=0.7", "p_high=0.95", "p_low=0.3", "effect=kept"),
+        )
     ),
-    _UNPROMOTED, "mase+design=focused(softness=2)",
-    "mase+estimator=ridge", "mase+reference=pad", "mase-mask",
+    "mase+reference=pad", "mase-mask",
     *(f"{method}{link}" for method in ("kernel-shap", "lime") for link in ("", "+link=margin")),
     "integrated-gradients", "integrated-gradients+reference=unk", "integrated-gradients+reference=unk+link=margin",
     "mase-mask+link=margin", "mase-mask+estimator=lasso+link=margin",
@@ -100,15 +101,12 @@ class Faithfulness:
         The configurations and the upper bounds.
     reseeded
         Methods that are explained a second time with another seed, on as many texts as the upper bounds.
-    retired
-        Settings of an earlier version. Their records are reported, and nothing is run.
     """
 
     name: str
     title: str
     methods: tuple[str, ...]
     reseeded: tuple[str, ...] = ()
-    retired: tuple[str, ...] = ()
 
     def works(self, scope: Scope) -> list[Work]:
         """Return every method on every target, and the upper bounds on fewer texts."""
@@ -120,7 +118,7 @@ class Faithfulness:
             few = min(n_texts, target.n_search)
             for configuration in configurations:
                 n = few if configuration.method in UPPER_BOUNDS else n_texts
-                works.append(Work(target, configuration, n, str(configuration) in self.retired))
+                works.append(Work(target, configuration, n))
             works += [
                 Work(target, configuration, few) for configuration in second if configuration not in configurations
             ]
@@ -200,7 +198,6 @@ class Faithfulness:
         """Return the commands that repeat a target's part of the report, and those for the subject alone."""
         explained = explainers(outcomes)
         runs = explained | {name: one for name, one in outcomes.items() if name.method in UPPER_BOUNDS}
-        runs = {name: one for name, one in runs.items() if str(name) not in self.retired}
         row = {name: one for name, one in explained.items() if name == subject}
         return rerun.section(self.name, target, *(rerun.repeat(self.name, target, some, scope) for some in (runs, row)))
 
@@ -272,12 +269,7 @@ FAITHFULNESS = Faithfulness(
     ("mase", *(name for name in METHODS if name != "mase"), *_MORE, *UPPER_BOUNDS),
     reseeded=("mase", "mase-paper", "lime", "kernel-shap"),
 )
-ABLATION = Faithfulness(
-    "ablation",
-    "Ablation: `{subject}` against itself with one part changed",
-    ("mase", *_VARIANTS),
-    retired=(_UNPROMOTED,),
-)
+ABLATION = Faithfulness("ablation", "Ablation: `{subject}` against itself with one part changed", ("mase", *_VARIANTS))
 # The page tells sufficiency and insertion, on the records of the other comparison.
 RATIONALE = Faithfulness(
     "rationale",

@@ -33,15 +33,11 @@ __all__ = ["ProgressListener", "Settings", "Work", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Explain `n_texts` texts of a target by one configuration: the first ones after those that are skipped.
-
-    This version cannot run a `retired` configuration. Only its records are reported, if there are any.
-    """
+    """Explain `n_texts` texts of a target by one configuration: the first ones after those that are skipped."""
 
     target: Target
     configuration: Configuration
     n_texts: int
-    retired: bool = False
     skip: int = 0
 
     @property
@@ -102,7 +98,6 @@ def run(works: Sequence[Work], settings: Settings, listener: ProgressListener) -
     MaseError
         If a method or model fails on a text. The number of the text is in the notes of the error.
     """
-    works = [work for work in works if not work.retired]
     for target in dict.fromkeys(work.target for work in works):
         texts = {work.configuration: work.numbers for work in works if work.target == target}
         _run_target(target, texts, settings, listener)
