@@ -15,9 +15,14 @@ from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-QUOTING = ("README.md", "docs/results.md", "docs/paper-results.md")
-NAMES = ("faithfulness/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
-PAGES = tuple(f"experiments/{name}.md" for name in NAMES)
+COUNTED = "faithfulness/faithfulness"
+RESULTS = (COUNTED, "results/table1", "results/table2", "seventh-confirmation/confirmation")
+# The pages that quote figures, and those of experiments that they quote.
+QUOTING = {
+    "README.md": RESULTS,
+    "docs/results.md": RESULTS,
+    "docs/paper-results.md": ("results/table1", "results/table2", "validation/ablation"),
+}
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
 # A paragraph, in one line or in several.
 COUNT = re.compile(
@@ -85,15 +90,23 @@ def refreshed(block: str, rows: Mapping[tuple[str, str], Mapping[str, str]], nam
     return "".join(f"{line}\n" for line in lines)
 
 
+def rewritten(text: str, rows: Mapping[tuple[str, str], Mapping[str, str]], named: Mapping[str, str]) -> str:
+    """Return a page with the current rows and captions in its blocks of quoted tables."""
+    return BLOCK.sub(lambda match: refreshed(match.group(), rows, named), text)
+
+
 def main(root: Path) -> int:
     """Rewrite the pages below `root` that quote figures."""
-    pages = [(root / page).read_text(encoding="utf-8") for page in PAGES]
-    rows = {table: known for page in pages for table, known in tables(page).items()}
-    named = {name: line for page in pages for name, line in captions(page).items()}
-    counts = {match.group(1): match.group() for match in COUNT.finditer(pages[0])}
-    for name in QUOTING:
+
+    def page(name: str) -> str:
+        return (root / "experiments" / f"{name}.md").read_text(encoding="utf-8")
+
+    counts = {match.group(1): match.group() for match in COUNT.finditer(page(COUNTED))}
+    for name, quoted in QUOTING.items():
+        rows = {table: known for one in quoted for table, known in tables(page(one)).items()}
+        named = {caption: line for one in quoted for caption, line in captions(page(one)).items()}
         path = root / name
-        text = BLOCK.sub(lambda match: refreshed(match.group(), rows, named), path.read_text(encoding="utf-8"))
+        text = rewritten(path.read_text(encoding="utf-8"), rows, named)
         path.write_text(COUNT.sub(lambda match: wrapped(counts[match.group(1)]), text), encoding="utf-8")
     return 0
 
