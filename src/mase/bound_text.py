@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+
 from mase.arrays import Floats, Ints
-from mase.attribution import Attribution, Evidence, Prediction, Unit
+from mase.attribution import Attribution, Evidence, Note, Prediction, Unit
 from mase.attribution.noun import noun_of
 from mase.coordinates import coordinates, members
 from mase.document import Document
@@ -14,7 +16,7 @@ from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions
 from mase.links import Contrast, Output, predictions
 from mase.method import Method
-from mase.models.batching import UNWATCHED, Watch, check_start
+from mase.models.batching import UNWATCHED, Watch, ask, check_start
 from mase.models.identity import identity
 from mase.models.optional import AnsweredProbe
 from mase.models.protocol import Binding, Model, Probe
@@ -31,6 +33,13 @@ from mase.units.token import Token
 
 __all__ = ["BoundText"]
 
+_N_TRIAL = 8
+_HARD = Note(
+    "hard-labels",
+    "the model answers only 0 and 1, not how likely a class is: the scores explain the share of masked copies with the "
+    "label, between 0 and 1; a model that returns probabilities tells more",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class BoundText:
@@ -46,6 +55,10 @@ class BoundText:
         Indices of the explained classes, the leading one first.
     against
         Index of the class that they are compared with; None for no contrast.
+    notes
+        What was noticed when the text was bound.
+    n_trial
+        Number of evaluations that this took.
     begun
         When the text was begun, for the time that the explanation takes.
     """
@@ -61,6 +74,8 @@ class BoundText:
     prediction: Prediction
     targets: tuple[int, ...]
     against: int | None
+    notes: tuple[Note, ...] = ()
+    n_trial: int = 0
     begun: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -100,6 +115,12 @@ class BoundText:
             raise _without_units(document, splitter)
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
+        notes: tuple[Note, ...] = ()
+        n_trial = 0
+        if method.space.binary and is_hard(probe.start, probe.output):
+            answers, n_trial = ask(probe, _trial(binding)), _N_TRIAL
+            if is_hard(answers, probe.output):
+                method, notes = replace(method, link="probability"), (_HARD,)
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
         targets = question.indices(model.labels, prediction.ranked)
         against = question.against_index(model.labels)
@@ -115,6 +136,8 @@ class BoundText:
             prediction=prediction,
             targets=targets,
             against=against,
+            notes=notes,
+            n_trial=n_trial,
             begun=begun,
         )
 
@@ -187,8 +210,10 @@ class BoundText:
             responses=responses,
             tokens=tokens_of(self.tokens, words),
             prediction=self.prediction,
-            fit=fit_of(solution, 0 if tested is None else tested.n_asked, time.perf_counter() - self.begun),
-            notes=(*(answered.notes if answered else ()), *notes),
+            fit=fit_of(
+                solution, self.n_trial + (0 if tested is None else tested.n_asked), time.perf_counter() - self.begun
+            ),
+            notes=(*getattr(self.probe, "notes", ()), *self.notes, *notes),
             method=settings,
             model=identity(self.model),
             seed=seed,
@@ -216,6 +241,17 @@ def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Bindi
             "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
         )
     return Binding.of(tokens, method.space, of_token, seed=seed, sigma=level)
+
+
+def is_hard(scores: Floats, output: Output) -> bool:
+    """Return whether all scores `(n, k)` are probabilities of exactly 0 and 1, as of a model that names a class."""
+    return output.kind == "probabilities" and bool(np.isin(scores, (0.0, 1.0)).all())
+
+
+def _trial(binding: Binding) -> Floats:
+    """Return coordinates `(8, p)` of random halves of the words, always the same ones for a text and a seed."""
+    rng = np.random.default_rng(binding.noise_key)
+    return (rng.random((_N_TRIAL, binding.n_coordinates)) < 0.5).astype(np.float64)
 
 
 def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:

@@ -79,6 +79,10 @@ class ServiceError(ModelError, ConnectionError):
     """A model behind a URL did not answer, or not as its protocol says."""
 
 
+class RequestRefusedError(ServiceError):
+    """A server refused a request because it has too many inputs."""
+
+
 class ScoreMismatchError(ServiceError):
     """A server of language models scores the tokens that it generated otherwise than it did while generating them."""
 

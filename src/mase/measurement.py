@@ -79,12 +79,13 @@ class Measurement:
             Name of a random stream of its own, for a part of a document.
         """
         probe, n_samples = bound.probe, self.budget(bound.probe)
-        settings, report = self._described(probe, n_samples), None
+        settings, report = self._described(bound, n_samples), None
         if listener is not None:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
             n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
             report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
-        measured = replace(self.method, n_samples=n_for_scores(n_samples, self.n_tested))
+        for_scores = max(1, n_for_scores(n_samples, self.n_tested) - bound.n_trial)
+        measured = replace(bound.method, n_samples=for_scores)
         known = KnownScores() if tests and self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key + stream)
         first, *others = bound.targets
@@ -105,9 +106,10 @@ class Measurement:
         tested = bound.masked(known, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
         return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
 
-    def _described(self, probe: Probe, n_samples: int) -> dict[str, Any]:
+    def _described(self, bound: BoundText, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
-        method, design = replace(self.method, n_samples=n_samples), self.method.gaussian
+        probe = bound.probe
+        method, design = replace(bound.method, n_samples=n_samples), self.method.gaussian
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(_n_coordinates(probe)))
         return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}

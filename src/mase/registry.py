@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "unknown"]
 
 
-def unknown(kind: str, name: object, known: Iterator[str] | list[str]) -> UnknownNameError:
-    """Return the error for an unknown name, which suggests the closest known name."""
+def unknown(kind: str, name: object, known: Iterator[str] | list[str], more: str = "") -> UnknownNameError:
+    """Return the error for an unknown name, which suggests the closest known name; `more` ends the message."""
     names = sorted(known)
     closest = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {closest[0]!r}? " if closest else ""
     listed = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "") or "none"
-    return UnknownNameError(f"unknown {kind} {name!r:.80}; {hint}known: {listed}")
+    return UnknownNameError(f"unknown {kind} {name!r:.80}; {hint}known: {listed}{more}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

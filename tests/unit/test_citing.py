@@ -30,7 +30,7 @@ def test_every_part_of_the_answer_has_its_sources():
         ("flowers.txt", "The rose is red."), ("flowers.txt", "Tulips are tall."), ("water.txt", "The sea is blue.")
     ]  # fmt: skip
     assert found.document[-1].fixed
-    assert found.fit.n_queries == 2**3 + 1  # one of each subset, and the check of determinism
+    assert 2**3 < found.fit.n_queries <= 2**3 + 4  # one of each subset, and the checks of determinism
     whole = "Context: The rose is red. Tulips are tall.\n\nThe sea is blue.\n\nQuery: Which colours?"
     assert model.prompts[0][0]["content"] == whole
 

@@ -284,7 +284,7 @@ def test_provenance_is_complete(lstm_model):
     assert found.seed == 5
     assert len(found.model["sha256"]) == 64
     assert {"python", "numpy", "torch"} <= set(found.versions)
-    # The subsets of six words, the reference, and the text again, among the subsets and alone.
+    # The subsets of six words, the reference beside the text, and two subsets again, alone.
     assert found.fit.n_queries == 2**6 + 3
     assert found.fit.seconds > 0
 

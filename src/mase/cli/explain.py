@@ -30,7 +30,23 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
-@click.command(short_help="Score the words of one text or of many.")
+class _TextCommand(click.Command):
+    """A command whose texts may begin with a dash, as in "-5 stars", if they are no options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; a text that was taken for an option goes behind the others."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.NoSuchOption as error:
+            texts = [text for text in args if text.startswith(error.option_name) and any(map(str.isspace, text))]
+            if not texts or "--" in args:
+                more = "" if error.option_name.startswith("--") else " A text that begins with a dash goes after --."
+                known, place = error.possibilities, error.ctx
+                raise click.NoSuchOption(error.option_name, f"{error.message}{more}", known, place) from error
+        return self.parse_args(ctx, [*(text for text in args if text not in texts), "--", *texts])
+
+
+@click.command(cls=_TextCommand, short_help="Score the words of one text or of many.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @source("Texts, one per line in UTF-8, or a table (.csv, .tsv, .jsonl or .parquet); - is standard input.", "FILE|-")
 @text_column

@@ -1,10 +1,13 @@
 """The group of subcommands: imports them lazily, and turns errors into messages and exit codes."""
 
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -101,10 +104,30 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand that was typed, with its name and its arguments, which messages are about."""
+        """Return the subcommand that was typed, with its name and its arguments, which messages are about.
+
+        Raises
+        ------
+        UsageError
+            If there is none of this name, with the call that may be meant.
+        """
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"there is no command {args[0]!r:.60}{self._meant(args)}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         note_call(ctx, command, rest)
         return name, command, rest
+
+    def _meant(self, args: list[str]) -> str:
+        """Return what to type in place of a command that there is not."""
+        word, *rest = args
+        near = get_close_matches(word, self.list_commands(None), n=1)  # type: ignore[arg-type]
+        if near:
+            return f"; did you mean: {shlex.join(['mase', near[0], *rest])}"
+        if Path(word).is_file():
+            return f"; to explain the texts in a file: {shlex.join(['mase', 'explain', '-i', word, *rest])}"
+        if " " in word or not word.isascii():
+            return f"; to explain a text: {shlex.join(['mase', 'explain', word, *rest])}"
+        return "; mase --help lists the commands"
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a subcommand."""

@@ -13,7 +13,6 @@ from mase.registry import Registry
 
 if TYPE_CHECKING:
     from mase.links.contrast import Contrast as Contrast
-    from mase.links.response import FLOOR as FLOOR
     from mase.links.response import floored as floored
     from mase.links.response import function_of as function_of
     from mase.links.response import predictions as predictions
@@ -54,6 +53,10 @@ LINKS = Registry(
 )
 
 
+# The smallest probability whose logarithm is taken, for models that return probabilities. It is below the small
+# probabilities that models produce, and so high that a probability rounded to 0 does not outweigh all others.
+FLOOR = 1e-9
+
 # The links of columns that are no class scores, the default first.
 LINKS_WITHOUT_CLASSES: Mapping[Kind, tuple[Link, ...]] = {
     "values": ("value",),
@@ -70,13 +73,14 @@ class Output:
 
     `ranked` values belong to classes, and the class with the largest one is predicted, as by the decision function of a
     classifier. Log-probabilities are those of texts, each with the number of its tokens in `n_tokens`; they are no
-    class scores either.
+    class scores either. `floor` is the smallest probability whose logarithm is taken.
     """
 
     kind: Kind = "logits"
     multilabel: bool = False
     ranked: bool = False
     n_tokens: tuple[int, ...] = ()
+    floor: float = FLOOR
 
     @property
     def has_classes(self) -> bool:
@@ -95,7 +99,7 @@ def value_names(k: int) -> tuple[str, ...]:
 
 
 # Imported on first use, because they load NumPy.
-_OF_RESPONSES = ("FLOOR", "floored", "function_of", "predictions", "probabilities", "respond")
+_OF_RESPONSES = ("floored", "function_of", "predictions", "probabilities", "respond")
 if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
     __getattr__, __dir__ = lazy_names(
         __name__, __all__, {"Contrast": "mase.links.contrast"} | dict.fromkeys(_OF_RESPONSES, "mase.links.response")

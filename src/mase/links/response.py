@@ -1,5 +1,6 @@
 """The explained response of scores, computed by NumPy in float64."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,25 +8,25 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from mase.arrays import Bools, Floats
 from mase.errors import CapabilityError, NonFiniteError
-from mase.links import LINKS, Output
+from mase.links import FLOOR, LINKS, Output
 from mase.links.contrast import Contrast
 from mase.links.protocol import LinkFunction
 
-__all__ = ["FLOOR", "floored", "function_of", "predictions", "probabilities", "respond"]
+__all__ = ["floored", "function_of", "predictions", "probabilities", "respond"]
 
-# The smallest probability whose logarithm is taken, for models that return probabilities. It is below the small
-# probabilities that models produce, and so high that a probability rounded to 0 does not outweigh all others.
-FLOOR = 1e-9
 # Squares and products of larger responses overflow in float64.
 _LARGEST = 1e75
 _OR_PROBABILITY = ", or use link='probability'"
 
 
+@dataclass(frozen=True, slots=True)
 class _NumPy:
     """The array functions of links for NumPy; see `mase.links.protocol.Functions`."""
 
+    floor: float = FLOOR
+
     def log(self, probabilities: Floats) -> Floats:
-        return np.asarray(np.log(np.maximum(probabilities, FLOOR)))
+        return np.asarray(np.log(np.maximum(probabilities, self.floor)))
 
     def expm1(self, exponents: Floats) -> Floats:
         return np.asarray(np.expm1(exponents))
@@ -81,8 +82,8 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     -----
     As sigma goes to 0, probability and log-probability rank words alike (d log p = dp / p). The logit of one class out
     of k does not, because it ignores the other logits. A model that returns probabilities may return exact zeros and
-    ones, whose logarithms are infinite. Links with a logarithm therefore raise probabilities below `FLOOR` to `FLOOR`.
-    Logits have no such floor.
+    ones, whose logarithms are infinite. Links with a logarithm therefore raise probabilities below the floor of the
+    output to it (`FLOOR` by default). Logits have no such floor.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     NonFiniteError
         If a response is NaN, infinite or beyond 1e75.
     """
-    response: Floats = function_of(link, output).respond(scores, output, target, _NumPy())
+    response: Floats = function_of(link, output).respond(scores, output, target, _NumPy(output.floor))
     bad = np.flatnonzero(~(np.abs(response) <= _LARGEST))
     if len(bad):
         other = _OR_PROBABILITY if output.has_classes else ""
@@ -109,7 +110,7 @@ def floored(scores: Floats, output: Output, link: str | Contrast, target: int) -
     logged: tuple[Any, ...] = ()
     if output.kind in ("probabilities", "log-probabilities"):
         logged = function_of(link, output).logged(scores, output, target, _NumPy())
-    return np.asarray(np.any([np.zeros(len(scores)), *(probability < FLOOR for probability in logged)], axis=0))
+    return np.asarray(np.any([np.zeros(len(scores)), *(probability < output.floor for probability in logged)], axis=0))
 
 
 def function_of(link: str | Contrast, output: Output) -> LinkFunction:

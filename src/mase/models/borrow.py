@@ -54,7 +54,7 @@ def _as_written() -> AbstractContextManager[Any] | None:
     return torch.compiler.set_stance("force_eager") if compiler else None
 
 
-# A block in which compiled modules run uncompiled, because compiled code ignores new hooks.
+# A block in which compiled modules run unwrapped, because compiled code ignores new hooks.
 _UNCOMPILED = ProcessSetting(_as_written)
 
 

@@ -2,23 +2,28 @@
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from mase.arrays import Floats
+from mase.attribution import Note
 from mase.choices import Reference, check_choice
 from mase.document import Document, Input
-from mase.errors import CapabilityError, MaseError, ModelError, OptionError
-from mase.links import Output, predictions, value_names
+from mase.errors import CapabilityError, EmptyTextError, MaseError, ModelError, OptionError
+from mase.links import FLOOR, Output, predictions, value_names
 from mase.models.callable_probe import CallableProbe
 from mase.models.description import Description, of_function
 from mase.models.expected_output import ExpectedOutput, without_words
+from mase.models.http.columns import Columns, is_labelled
 from mase.models.locks import alone
 from mase.models.options import check_labels
 from mase.models.origin import Reopened
+from mase.models.outputs import PROBABILITIES, are_distributions, are_probabilities
 from mase.models.protocol import Binding
-from mase.models.rewriting import Content, Rewriter, word_tokens
+from mase.models.rewriting import Content, Rewriter, parts_of, word_tokens
 from mase.platforms import asks_to_end
 from mase.rng import untouched
 from mase.several import check_texts
@@ -43,7 +48,10 @@ class Callable(Reopened):
     ----------
     predict_proba
         Class probabilities `(n, k)`, or one column with the probability of the second class: a list, an array, a
-        tensor, a data frame or a sparse matrix (see `mase.models.expected_output.ExpectedOutput`).
+        tensor, a data frame or a sparse matrix (see `mase.models.expected_output.ExpectedOutput`). A list of objects
+        with a label and a score for each class, in any order, is read by the labels, as a pipeline of transformers
+        returns them with ``top_k=None``. A call that fails is repeated with half as many texts: if that helps, calls
+        have no more from then on, and a note says so.
     labels
         Names of the k classes; by default the `classes_` of the estimator whose method `predict_proba` it is, or the
         names of the columns of a data frame, or else "0", "1", .... For one column: the names of both classes, or of
@@ -57,6 +65,8 @@ class Callable(Reopened):
         "probabilities", "logits", "values" (numbers that are explained as they are, with the link "value", such as a
         likelihood or a regression) or "scores" (values of classes, of which the largest is predicted, as by a
         `decision_function`). One column of logits requires `labels`, because it may be no class score.
+    floor
+        Smallest probability whose logarithm is taken; one that is smaller, such as 0, is raised to it.
     name
         Name for provenance.
 
@@ -78,6 +88,7 @@ class Callable(Reopened):
         mask_token: str | None = None,
         multilabel: bool = False,
         outputs: Kind = "probabilities",
+        floor: float = FLOOR,
         name: str | None = None,
     ) -> None:
         check_choice("outputs", outputs, get_args(Kind))
@@ -98,9 +109,16 @@ class Callable(Reopened):
         self._labels = names
         self._is_named = names is not None
         self._mask_token = mask_token
-        self._output = Output("values", ranked=True) if outputs == "scores" else Output(outputs, multilabel)
+        if outputs == "scores":
+            self._output = Output("values", ranked=True)
+        else:
+            self._output = Output(outputs, multilabel, floor=floor)
         self._columns: tuple[str, ...] | None = None  # of the data frame that the labels are from
         self._n_columns: int | None = None
+        self._labelled: Columns | None = None  # of answers that are labels and scores
+        self._most: int | None = None  # texts in one call, since more were refused
+        self._refused = ""
+        self._seen_logits = self._corrected = False
         self.name = name or str(getattr(predict_proba, "__qualname__", type(predict_proba).__name__))
 
     @property
@@ -206,24 +224,78 @@ class Callable(Reopened):
             If they are one column of logits, and there are no labels.
         """
         with alone(self):  # hold the lock until the result is copied, because the function may reuse its array
-            found = self._called(texts)
-            expected = ExpectedOutput(self.name, self._output, self._labels, self.opened_as)
-            answered = expected.columns(found, texts)
-            self._n_columns, scores = answered.shape[1], expected.of_all_classes(answered)
-            columns = _columns_of(found)
-            if columns is None:
-                return scores
-            self._labels = self._labels or columns
-            # Columns that have the names of the labels are in their order; others, as long as they stay the same.
-            self._columns = self._columns or (self._labels if set(columns) == set(self._labels) else columns)
-            if columns == self._columns:
-                return scores
-            if set(columns) != set(self._columns):
-                raise ModelError(
-                    f"{self.name} returned the columns {', '.join(columns)!s:.80}, expected those of its first answer: "
-                    f"{', '.join(self._columns)!s:.80}"
-                )
-            return scores[:, [columns.index(name) for name in self._columns]]
+            try:
+                scores = self._in_calls(texts)
+            except _FailedError as error:
+                raise ModelError(str(error)) from error.__cause__
+            if self._output.kind == "logits" and not self._seen_logits:
+                self._compare_with_logits(texts, scores)
+            return scores
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes about the answers so far: smaller calls, and probabilities where logits were declared."""
+        halved = (
+            f"{self.name} refused a call with more texts ({self._refused}), so it was given at most {self._most} at a "
+            f"time; use batch_size={self._most} to ask so from the start"
+        )
+        return (
+            *((PROBABILITIES,) if self._corrected else ()),
+            *((Note("batch-halved", halved),) if self._most is not None else ()),
+        )
+
+    def _in_calls(self, texts: Sequence[Content]) -> Floats:
+        """Return the scores of texts; where the function fails, of half as many at a time."""
+        if self._most is not None and len(texts) > self._most:
+            starts = range(0, len(texts), -(-len(texts) // -(-len(texts) // self._most)))  # calls of about equal size
+            return np.concatenate([self._in_calls(texts[start : start + starts.step]) for start in starts])
+        try:
+            return self._of_call(texts)
+        except _FailedError as error:
+            if len(texts) == 1:
+                raise
+            before = self._most, self._refused
+            self._most, self._refused = len(texts) // 2, error.reason
+            try:
+                return self._in_calls(texts)
+            except _FailedError:
+                self._most, self._refused = before
+                raise
+
+    def _compare_with_logits(self, texts: Sequence[Content], scores: Floats) -> None:
+        """Take declared logits for probabilities if the scores `(n, k)` of texts and of parts of one leave no doubt."""
+        if self._n_columns == 1 or not are_distributions(scores):
+            self._seen_logits = True
+            return
+        with suppress(EmptyTextError, _FailedError):
+            parts = [] if are_probabilities(scores) else parts_of(texts[0], self._mask_token)
+            if are_probabilities(np.concatenate([scores, *(self._of_call([part]) for part in parts)])):
+                self._corrected, self._output = True, replace(self._output, kind="probabilities")
+
+    def _of_call(self, texts: Sequence[Content]) -> Floats:
+        """Return the scores of the texts of one call."""
+        found = self._called(texts)
+        if is_labelled(found):
+            self._labelled = self._labelled or Columns(self._labels, self.name, fewest=1 if self.returns_values else 2)
+            found = self._labelled.table(list(found))
+            self._labels = self._labels or self._labelled.labels
+        expected = ExpectedOutput(self.name, self._output, self._labels, self.opened_as)
+        answered = expected.columns(found, texts)
+        self._n_columns, scores = answered.shape[1], expected.of_all_classes(answered)
+        columns = _columns_of(found)
+        if columns is None:
+            return scores
+        self._labels = self._labels or columns
+        # Columns that have the names of the labels are in their order; others, as long as they stay the same.
+        self._columns = self._columns or (self._labels if set(columns) == set(self._labels) else columns)
+        if columns == self._columns:
+            return scores
+        if set(columns) != set(self._columns):
+            raise ModelError(
+                f"{self.name} returned the columns {', '.join(columns)!s:.80}, expected those of its first answer: "
+                f"{', '.join(self._columns)!s:.80}"
+            )
+        return scores[:, [columns.index(name) for name in self._columns]]
 
     def _called(self, texts: Sequence[Content]) -> Any:
         """Return what the function returns, or raise a ModelError that says what it raised."""
@@ -235,7 +307,16 @@ class Callable(Reopened):
             if asks_to_end(error):
                 raise
             reason = " ".join(str(error).split())
-            raise ModelError(f"{self.name} raised {type(error).__name__}: {reason}{_remedy(texts, error)}") from error
+            raised = f"{type(error).__name__}: {reason}"
+            raise _FailedError(f"{self.name} raised {raised}{_remedy(texts, error)}", raised) from error
+
+
+class _FailedError(ModelError):
+    """The function of a user raised something, perhaps because it was given too many texts."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def _classes_of(function: Any) -> tuple[str, ...] | None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.attribution import Note
 from mase.errors import ShapeError
 from mase.links import Output
 from mase.models.protocol import Binding, Opened
@@ -34,6 +35,43 @@ class BlackBox(Protocol):
         ...
 
 
+# Sorted columns are noticed from so many classes on, and by so many different gaps between two that are nearly equal.
+_LEAST_CLASSES, _LEAST_NEAR, _NEAR = 3, 10, 0.05
+
+
+@dataclass(slots=True)
+class Order:
+    """Whether the columns of all rows so far are sorted from the largest to the smallest, as no classes are.
+
+    A pipeline lists the best class first. In a classifier of fixed columns two classes that are nearly as probable
+    change places from row to row.
+    """
+
+    n_rows: int = 0
+    sorted_rows: bool = True
+    near: set[float] = field(default_factory=set)
+
+    def see(self, scores: Floats) -> None:
+        """Take note of scores `(n, k)`."""
+        gaps = (scores[:, :-1] - scores[:, 1:]).min(axis=1)
+        self.n_rows += len(scores)
+        self.sorted_rows = self.sorted_rows and scores.shape[1] >= _LEAST_CLASSES and bool((gaps >= 0).all())
+        if self.sorted_rows and len(self.near) < _LEAST_NEAR:
+            self.near.update(np.round(gaps[(gaps > 0) & (gaps < _NEAR)], 6).tolist())
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note if the columns are sorted beyond chance."""
+        if not self.sorted_rows or len(self.near) < _LEAST_NEAR:
+            return ()
+        message = (
+            f"the columns of all {self.n_rows} answers are sorted from the largest to the smallest, also where two are "
+            "nearly equal: they seem to be ranks and not classes; return the classes in a fixed order, or a list of "
+            "objects with a label and a score"
+        )
+        return (Note("sorted-columns", message),)
+
+
 @dataclass(frozen=True, slots=True)
 class CallableProbe:
     """A black box bound to one text. See `mase.models.protocol.Probe`."""
@@ -45,11 +83,17 @@ class CallableProbe:
     start: Floats
     n_setup: int = 1
     batch_size: int = 256
+    order: Order = field(default_factory=Order, compare=False)
 
     @property
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self.model.output
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes about the answers."""
+        return (*getattr(self.model, "notes", ()), *self.order.notes)
 
     @property
     def scale(self) -> Floats:
@@ -86,4 +130,6 @@ class CallableProbe:
                 f"{self.model.name} returned {scores.shape[1]} columns, "
                 f"expected {self.start.shape[1]} as for the complete text"
             )
+        if self.output.kind == "probabilities":
+            self.order.see(scores)
         return scores

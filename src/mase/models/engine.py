@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from mase.arrays import Floats, Ints
-from mase.errors import CapabilityError, MaseError, ModelError
+from mase.errors import CapabilityError, MaseError, ModelError, OptionError
 from mase.models.autograd import last_operation
 from mase.models.borrow import borrowed, here
 from mase.models.devices import WITHOUT_CUDNN, device_of, out_of_memory
@@ -52,6 +52,34 @@ class Engine:
         """The device of the layer and of the ids."""
         device = device_of(self.layer)
         return device if device.type != "meta" else device_of(self.module)
+
+    @property
+    def n_vectors(self) -> int | None:
+        """The number of ids that have a vector; None if it is not known."""
+        layer = self.layer
+        if not isinstance(layer, nn.Embedding):
+            inputs = getattr(self.module, "get_input_embeddings", None)  # of models of transformers
+            try:
+                layer = inputs() if inputs is not None else layer
+            except NotImplementedError:
+                return None
+        return layer.num_embeddings if isinstance(layer, nn.Embedding) else None
+
+    def check_ids(self, ids: Sequence[int] | Ints) -> None:
+        """Check that ids have vectors: on a GPU one without would end the process.
+
+        Raises
+        ------
+        OptionError
+            If one has none.
+        """
+        n, largest = self.n_vectors, int(np.max(np.asarray(ids), initial=0))
+        if n is not None and largest >= n:
+            raise OptionError(
+                f"the tokenizer gives the id {largest}, but the model has vectors for the ids 0 to {n - 1} alone, "
+                "expected the tokenizer of the model; if tokens were added to it, call "
+                "model.resize_token_embeddings(len(tokenizer)) and train their vectors"
+            )
 
     def ids(self, ids: Sequence[int] | Ints, copies: int = 1) -> torch.Tensor:
         """Return ids `(copies, t)` on the device."""

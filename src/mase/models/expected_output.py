@@ -91,7 +91,7 @@ class ExpectedOutput:
             raise NonFiniteError(f"{self._first(bad, table, texts)}, expected finite {what}{without_words(bad_texts)}")
         if self.output.kind == "probabilities":
             self._check_range(table, texts)
-        if self.output == Output("probabilities") and table.shape[1] > 1:
+        if self.output.kind == "probabilities" and not self.output.multilabel and table.shape[1] > 1:
             self._check_sums(table, texts)
         return table
 

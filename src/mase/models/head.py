@@ -5,18 +5,44 @@ No framework is imported.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mase.choices import check_choice
-from mase.errors import OptionError
+from mase.errors import CapabilityError, OptionError
 from mase.links import Output, value_names
 from mase.models.outputs import Scores
 
-__all__ = ["Head", "HeadOutputs", "head_labels", "head_scores"]
+__all__ = ["Head", "HeadOutputs", "check_head", "head_labels", "head_scores"]
 
-HeadOutputs = Literal["auto", "logits", "values"]
+HeadOutputs = Literal["auto", "logits", "scores", "values"]
 # The name that transformers gives to the only class of a configuration without class names.
 _UNNAMED = "LABEL_0"
+
+
+# What heads of transformers do that are no classifiers of texts, by the end of their names.
+_OTHERS = {
+    "ForMultipleChoice": "chooses among several texts",
+    "ForQuestionAnswering": "finds a span of the text",
+    "ForTokenClassification": "labels each token",
+    "ForMaskedLM": "predicts masked tokens",
+    "ForPreTraining": "predicts masked tokens",
+}
+
+
+def check_head(name: str) -> None:
+    """Check that a class of transformers is no head for something else than to classify texts.
+
+    Raises
+    ------
+    CapabilityError
+        If it is one.
+    """
+    does = next((what for ending, what in _OTHERS.items() if name.endswith(ending)), None)
+    if does is not None:
+        raise CapabilityError(
+            f"{name} {does}, expected a classifier of texts (...ForSequenceClassification); to explain one of its "
+            "numbers, pass a function of texts that returns it: mase.models.Callable(function, outputs='values')"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +75,14 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
         class.
     """
     k, problem = len(_names(config)), config.problem_type
-    check_choice("outputs", outputs, ("auto", "logits", "values"))
+    check_choice("outputs", outputs, get_args(HeadOutputs))
     if outputs == "values" or (outputs == "auto" and problem == "regression"):
         if multilabel:
             raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         return Scores(Output("values"), one_column=False, n_classes=k, width_from=f"config.num_labels is {k}")
+    if outputs == "scores" and not multilabel and k > 1:
+        ranked = Output("values", ranked=True)
+        return Scores(ranked, one_column=False, n_classes=k, width_from=f"config.num_labels is {k}")
     if outputs == "auto" and k == 1 and problem is None and _names(config) == (_UNNAMED,):
         raise OptionError(
             f"{owner} has one label, {_UNNAMED}, which may not be a class at all (a regression, a ranking), expected "

@@ -91,7 +91,8 @@ def load(
         raise unknown(
             "model",
             name,
-            [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model", "owner/name of the Hugging Face hub"],
+            [*BUNDLED, *ADAPTED, "a folder with a Hugging Face model"],
+            "; on the Hugging Face hub it is owner/name, which download=True downloads",
         )
     return _of_transformers(name_or_path, download=download, device=device, trust_remote_code=trust_remote_code)
 

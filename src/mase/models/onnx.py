@@ -58,7 +58,8 @@ class OnnxModel(TokenIds):
         "probabilities", "probs" or "scores"), or else the only one of floats with at most two dimensions.
     outputs, multilabel
         What that output holds: "logits", "probabilities", or "auto" (see `mase.models.outputs.recognise`). An output
-        of the name "logits" holds logits. With `multilabel` the k columns are separate questions.
+        of the name "logits" holds logits, unless they are probabilities by their values. With `multilabel` the k
+        columns are separate questions.
     name
         Name for provenance; by default the name of the file, or that of the graph.
 
@@ -108,7 +109,7 @@ class OnnxModel(TokenIds):
         name = name or (path.name if path is not None else self.session.get_modelmeta().graph_name) or "onnx"
         run = Run.of(self.session, name, own.roles.get("pad", 0), output)
         self._output = run.output
-        if outputs == "auto" and run.output == "logits":
+        if outputs == "auto" and run.output == "logits":  # which numbers that are probabilities correct
             outputs = "logits"
         if max_length is None:
             max_length = longest_input(getattr(tokenizer, "model_max_length", None), None, None, None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mase.arrays import Floats
+from mase.attribution import Note
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
 from mase.links import Output, value_names
 from mase.models.autograd import is_linear, is_sigmoid
@@ -17,11 +18,26 @@ from mase.models.autograd import is_linear, is_sigmoid
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Kind", "Scores", "check_numbers", "class_scores", "recognise", "score_labels"]
+__all__ = [
+    "PROBABILITIES",
+    "Kind",
+    "Scores",
+    "are_distributions",
+    "are_probabilities",
+    "check_numbers",
+    "class_scores",
+    "recognise",
+    "score_labels",
+]
 
 Kind = Literal["auto", "logits", "probabilities", "values"]
 _ROUNDING = 1e-2  # bfloat16 has eight bits
 _WRAP = "wrap what it answers: mase.models.Callable(lambda texts: ..., labels=[...])"
+PROBABILITIES = Note(
+    "outputs",
+    "the model returns probabilities where logits were declared, and they were explained as probabilities, without a "
+    "second softmax; to say so yourself, pass outputs='probabilities' where the model takes it",
+)
 _NAMES = ("logits", "probabilities", "probs", "scores")
 
 
@@ -29,13 +45,32 @@ _NAMES = ("logits", "probabilities", "probs", "scores")
 class Scores:
     """The kind of a module's scores, their number k of columns, and whether one column represents two classes.
 
-    `width_from` says where the number of columns is from, for messages; "" if the module itself showed it.
+    `width_from` says where the number of columns is from, for messages; "" if the module itself showed it. `corrected`
+    says that they were declared as logits, and are probabilities.
     """
 
     output: Output
     one_column: bool
     n_classes: int
     width_from: str = ""
+    corrected: bool = False
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note if the scores are not what they were declared as."""
+        return (PROBABILITIES,) if self.corrected else ()
+
+    def doubtful(self, table: Floats) -> bool:
+        """Return whether scores `(n, k)` that are declared as logits may be probabilities, which trial rows decide."""
+        own = table[:, 1:] if self.one_column else table
+        within = bool(((own >= 0) & (own <= 1)).all())
+        return self.output.kind == "logits" and not self.corrected and within and bool(len(own))
+
+    def of_table(self, table: Floats) -> Floats:
+        """Return scores `(n, k)` that were read as logits as what they are."""
+        if not (self.corrected and self.one_column):
+            return table
+        return np.concatenate([1 - table[:, 1:], table[:, 1:]], axis=1)
 
     def table(self, raw: "torch.Tensor") -> "torch.Tensor":
         """Return scores `(n, k)`; a single column is expanded to two classes.
@@ -62,6 +97,22 @@ class Scores:
 
         other = torch.zeros_like(raw) if self.output.kind == "logits" else 1 - raw
         return torch.cat([other, raw], dim=1)
+
+
+def are_probabilities(rows: Floats, operation: str = "") -> bool:
+    """Return whether numbers `(n, k)` for varied inputs are probabilities beyond doubt: no logits are such numbers.
+
+    All are in [0, 1] and differ from row to row, and each row sums to 1, or a sigmoid computed them.
+    """
+    if len(rows) < 8 or not np.isfinite(rows).all() or not np.ptp(rows, axis=0).any():
+        return False
+    return are_distributions(rows) or (is_sigmoid(operation) and rows.min() >= 0 and rows.max() <= 1)
+
+
+def are_distributions(rows: Floats) -> bool:
+    """Return whether all numbers `(n, k)` are in [0, 1], and the k >= 2 numbers of each row sum to 1."""
+    within = rows.shape[1] > 1 and rows.min() >= 0 and rows.max() <= 1
+    return bool(within and np.allclose(rows.sum(axis=1), 1, atol=1e-3))
 
 
 def class_scores(result: Any, n: int) -> "torch.Tensor":
@@ -140,7 +191,8 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
     - All other scores are logits. One column of logits is accepted only if the classes are `named`, because it may be a
       likelihood or a regression.
 
-    Values are never recognised: their kind is ``"values"`` if the user says so.
+    Values are never recognised: their kind is ``"values"`` if the user says so. Logits that `are_probabilities` are
+    corrected.
 
     Raises
     ------
@@ -150,6 +202,8 @@ def recognise(raw: Floats, kind: Kind, *, multilabel: bool, last_operation: str 
     k = raw.shape[1]
     if kind == "values":
         return Scores(Output(kind), one_column=False, n_classes=k)
+    if kind == "logits" and are_probabilities(raw, last_operation):
+        return Scores(Output("probabilities", multilabel and k > 1), k == 1, max(k, 2), corrected=True)
     if kind == "auto":
         inside = bool(np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1)
         sums_to_one = bool(np.allclose(raw.sum(axis=1), 1, atol=1e-2))

@@ -7,7 +7,7 @@ _OFFSET = (
     "roberta", "xlm-roberta", "camembert", "longformer", "xlm-roberta-xl", "data2vec-text", "mpnet",
     "roberta-prelayernorm", "xmod", "ibert", "luke", "esm", "markuplm",
 )  # fmt: skip
-_NO_LIMIT = 1_000_000  # transformers writes 10 ** 30 for a tokenizer without limit
+_NO_LIMIT = 1_000_000  # transformers writes 10 ** 30 for a tokenizer without limit, and others 0 or -1
 
 
 def longest_input(tokenizer: float | None, family: object, positions: int | None, pad_id: int | None) -> int | None:
@@ -20,7 +20,7 @@ def longest_input(tokenizer: float | None, family: object, positions: int | None
     family, positions, pad_id
         `model_type`, `max_position_embeddings` and `pad_token_id` of the configuration.
     """
-    limits = [int(tokenizer)] if tokenizer is not None and tokenizer < _NO_LIMIT else []
-    if positions is not None and positions > 0:
+    limits = [] if tokenizer is None else [int(min(tokenizer, _NO_LIMIT))]
+    if positions is not None:
         limits.append(positions - ((pad_id or 0) + 1 if family in _OFFSET else 0))
-    return min(limits, default=None)
+    return min((limit for limit in limits if 0 < limit < _NO_LIMIT), default=None)

@@ -72,8 +72,14 @@ def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remo
     if is_taken(name):
         raise DataError(f"{name!r} is a file, expected the folder of a model, or a name on the Hugging Face hub")
     small = (*_SMALL, *(_CODE if trust_remote_code else ()))
-    with _reading(f"cannot find {name!r:.200} in the cache of the Hugging Face hub"):
-        folder = _snapshot(name, small, download=download)
+    try:
+        with _reading(f"cannot find {name!r:.200} in the cache of the Hugging Face hub"):
+            folder = _snapshot(name, small, download=download)
+    except DataError as error:
+        if download or "local_files_only" not in str(error):
+            raise
+        # The hub's own words name an option of its functions.
+        raise DataError(f"it is not in the cache of the Hugging Face hub: {name!r:.200}") from error
     if download:
         weights: tuple[str, ...] = (ADAPTER_WEIGHTS,)
         if not is_adapter_folder(folder):

@@ -12,7 +12,7 @@ from mase.document import Document, Field, Scalar
 from mase.errors import EmptyTextError
 from mase.text import Span, Tokens, find_words, joins
 
-__all__ = ["Content", "Contents", "Rewriter", "rewritten", "word_tokens"]
+__all__ = ["Content", "Contents", "Rewriter", "parts_of", "rewritten", "word_tokens"]
 
 # The contents of the fields of a document, in order.
 Contents = tuple[Scalar, ...]
@@ -128,6 +128,15 @@ def word_tokens(document: Document) -> Tokens:
         raise EmptyTextError(f"text {document.text[:40]!r} has no word, expected at least one")
     pieces = tuple(document.text[start:end] for start, end in spans)
     return Tokens(document, tuple(range(len(spans))), pieces, spans, (False,) * len(spans))
+
+
+def parts_of(content: Content, replacement: str | None, n: int = 8) -> list[Content]:
+    """Return n copies of a text or record, each without half of its words, but for one; always the same."""
+    tokens = word_tokens(Document.of(content))
+    kept = np.random.default_rng(0).random((n, len(tokens))) < 0.5
+    kept[np.arange(n), np.arange(n) % len(tokens)] = True
+    rewriter = Rewriter.of(tokens, np.arange(len(tokens)))
+    return [rewriter.content(rewriter.masked(row, replacement)) for row in kept]
 
 
 def _words(field: Field) -> list[Span]:

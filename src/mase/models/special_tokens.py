@@ -6,7 +6,7 @@ from typing import Any
 
 from mase.text import Span
 
-__all__ = ["literal_spans", "special_ids", "special_tokens", "unknown_id"]
+__all__ = ["literal_spans", "padding_ids", "special_ids", "special_tokens", "unknown_id"]
 
 
 def special_tokens(tokenizer: Any) -> dict[int, str]:
@@ -24,6 +24,11 @@ def unknown_id(tokenizer: Any) -> int | None:
 def special_ids(backend: Any, unknown: int | None) -> Collection[int]:
     """Return the ids of the special tokens of a `tokenizers.Tokenizer`, but for that of what is `unknown`."""
     return _without_unknown(backend.get_added_tokens_decoder(), {unknown})
+
+
+def padding_ids(padding: int | None, unknown: int | None) -> Collection[int]:
+    """Return the id of padding, which is never scored; none if everything that is unknown has it."""
+    return () if padding is None or padding == unknown else (padding,)
 
 
 def literal_spans(text: str, tokens: Iterable[str]) -> tuple[Span, ...]:

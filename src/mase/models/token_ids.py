@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase.attribution import Note
 from mase.document import Document, Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
 from mase.links import Output, predictions
@@ -21,19 +22,18 @@ from mase.models.options import check_keep, check_labels, check_length, check_ou
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.protocol import Binding, Opened
-from mase.models.tokenizer_checksum import tokenizer_checksum
-from mase.models.tokenizing import FastTokenizer, FunctionTokenizer, Tokenizer, shortened
+from mase.models.tokenizing import Tokenizer, read, read_by, shortened
 from mase.models.trial_rows import trial_scores
 from mase.rng import untouched
 from mase.several import check_texts
 from mase.text import Side, Tokens
 
-__all__ = ["Row", "TokenIds"]
+__all__ = ["SAMPLE", "Row", "TokenIds"]
 
 # One input: its ids, and its token types if there are any.
 Row = tuple[tuple[int, ...], tuple[int, ...] | None]
 
-_SAMPLE = "this is a text of nine quite usual words"  # what the scores are is recognised by variants of it
+SAMPLE = "this is a text of nine quite usual words"  # what the scores are is recognised by variants of it
 _BATCH = 64
 _BATCH_TOKENS = 8192
 
@@ -113,12 +113,12 @@ class TokenIds(Reopened):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes."""
-        return score_labels(self._labels, self._scores)
+        return score_labels(self._labels, self.scores_kind)
 
     @property
     def output(self) -> Output:
         """What the columns of the scores are."""
-        return self._scores.output
+        return self.scores_kind.output
 
     @property
     def description(self) -> Description:
@@ -132,19 +132,19 @@ class TokenIds(Reopened):
 
     @cached_property
     def _sample(self) -> Tokens:
-        return self._tokenizer.encode(Document.of(_SAMPLE), self.name)
+        return self._tokenizer.encode(Document.of(SAMPLE), self.name)
 
     @cached_property
-    def _scores(self) -> Scores:
+    def scores_kind(self) -> Scores:
         """The kind of the scores, determined once from 32 rows of random words of a usual text, in four lengths."""
         tokens = shortened(self._sample, self._max_length, self._keep)
         if not len(tokens):
-            raise EmptyTextError(f"the tokenizer of {self.name} returns no token for {_SAMPLE!r}, expected some")
+            raise EmptyTextError(f"the tokenizer of {self.name} returns no token for {SAMPLE!r}, expected some")
         with untouched():
-            raw = trial_scores(self._run, tokens, self.name)
+            raw = trial_scores(self._run, tokens, self.name, getattr(self._tokenizer, "vocabulary", ()))
         if self._outputs == "auto" and not np.isfinite(raw).all():
             raise NonFiniteError(
-                f"{self.name} returns numbers that are not finite for {_SAMPLE!r}, so its scores cannot be recognised "
+                f"{self.name} returns numbers that are not finite for {SAMPLE!r}, so its scores cannot be recognised "
                 "as logits or probabilities, expected finite numbers; pass outputs='logits' or outputs='probabilities'"
             )
         named, operation = self._labels is not None, self._operation
@@ -160,10 +160,7 @@ class TokenIds(Reopened):
 
     def reads(self) -> dict[str, Any]:
         """Return the checksum of the tokenizer, or the ids that a function fixes; those of references; what fits."""
-        own, fits = self._tokenizer, {"max_length": self._max_length, "keep": self._keep}
-        known = {"tokenizer_sha256": tokenizer_checksum(own.backend)} if isinstance(own, FastTokenizer) else {}
-        fixed = {"special_ids": sorted(own.fixed_ids)} if isinstance(own, FunctionTokenizer) else {}
-        return {**known, **fixed, "roles": dict(own.roles), **fits}
+        return {**read_by(self._tokenizer), "max_length": self._max_length, "keep": self._keep}
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads.
@@ -175,13 +172,7 @@ class TokenIds(Reopened):
         InvalidTextError
             If the tokenizer does not read such a document.
         """
-        document = Document.of(text)
-        tokens = shortened(self._tokenizer.encode(document, self.name), self._max_length, self._keep)
-        if all(tokens.fixed):
-            raise EmptyTextError(
-                f"text {document.text[:40]!r} has no word that the model can read, expected at least one"
-            )
-        return tokens
+        return read(self._tokenizer, text, self.name, self._max_length, self._keep)
 
     def bind(self, binding: Binding) -> "TokenIdsProbe":
         """Return the probe of one text.
@@ -227,7 +218,7 @@ class TokenIds(Reopened):
         by_length: dict[int, list[int]] = {}
         for index, (ids, _) in enumerate(rows):
             by_length.setdefault(len(ids), []).append(index)
-        result = np.empty((len(rows), self._scores.n_classes))
+        result = np.empty((len(rows), self.scores_kind.n_classes))
         expected = ExpectedOutput(self.name, self.output, self.labels, type(self).__name__)
         for indices in by_length.values():
             batch = [rows[index] for index in indices]
@@ -263,6 +254,11 @@ class TokenIdsProbe:
         scale = np.zeros(self.binding.n_coordinates)
         scale[self.binding.coordinate_of_token[changes & (self.binding.coordinate_of_token >= 0)]] = 1
         return scale
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note if the scores are not what they were declared as."""
+        return self.model.scores_kind.notes
 
     def opened(self) -> Opened:
         """Return a context that yields `scores`; it needs no preparation."""

@@ -8,7 +8,7 @@ from typing import Any
 from mase.document import PAIR, Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError
 from mase.models.pretrained import whole_text
-from mase.models.special_tokens import special_tokens, unknown_id
+from mase.models.special_tokens import padding_ids, special_tokens, unknown_id
 from mase.models.tokenizing import longest_first
 from mase.text import Side, Span, Tokens, Truncation
 
@@ -44,7 +44,7 @@ class Tokenizer:
     def tokens(self, document: Document) -> Tokens:
         """Return the tokens of a document of one or two texts, as `backend(*texts)` gives them.
 
-        Special tokens are fixed.
+        Special tokens are fixed, and padding that is written in the text.
 
         Raises
         ------
@@ -67,7 +67,8 @@ class Tokenizer:
             for source, (start, end) in zip(sources, encoded["offset_mapping"], strict=True)
         ]
         kept = self._kept(sources)
-        if all(sources[index] is None for index in kept):
+        padding = padding_ids(self.backend.pad_token_id, self.backend.unk_token_id)
+        if all(sources[index] is None or ids[index] in padding for index in kept):
             raise EmptyTextError(
                 f"text {document.text[:40]!r} has no word that the model can read, expected at least one"
             )
@@ -78,7 +79,7 @@ class Tokenizer:
             tuple(ids[index] for index in kept),
             tuple(self.backend.convert_ids_to_tokens([ids[index] for index in kept])),
             tuple(spans[index] for index in kept),
-            tuple(sources[index] is None for index in kept),
+            tuple(sources[index] is None or ids[index] in padding for index in kept),
             Truncation(len(kept), len(ids), self.keep) if len(kept) < len(ids) else None,
             None if types is None else tuple(types[index] for index in kept),
             tuple(span for index in kept if (span := spans[index]) is not None and ids[index] in special_ids),

@@ -1,6 +1,6 @@
 """Torch modules that map token ids to class scores, perturbed at a named embedding layer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -9,25 +9,27 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats, Ints
-from mase.document import Document, Input
-from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError
+from mase.document import Input
+from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import predictions
 from mase.models.batching import in_batches
 from mase.models.checksum import Checksum
+from mase.models.compiled import unwrapped
 from mase.models.description import Description, Guess, of_module
 from mase.models.devices import device_of
 from mase.models.engine import Engine, as_float64
 from mase.models.entry import find_embedding
-from mase.models.options import check_ids, check_keep, check_labels, check_length, check_outputs
+from mase.models.options import check_keep, check_labels, check_length, check_outputs, kept_end
 from mase.models.origin import Reopened
 from mase.models.outputs import Kind, Scores, recognise, score_labels
 from mase.models.packed import Packed
+from mase.models.positions import longest_input
 from mase.models.protocol import Binding
-from mase.models.tokenizing import ids_and_spans
+from mase.models.tokenizing import read, read_by, tokenizing
 from mase.models.torch_probe import TorchProbe, bind
 from mase.rng import untouched
 from mase.several import check_texts
-from mase.text import Side, Tokens, Truncation
+from mase.text import Side, Tokens
 
 __all__ = ["TorchModule", "predict_tokens", "token_scores"]
 
@@ -45,19 +47,21 @@ class TorchModule(Reopened):
         The module, for example an LSTM, GRU, CNN or transformer. It is never changed: its modes, gradients, hooks,
         dtype, device and random state are restored after each use.
     tokenize
-        `tokenize(text)` returns ids, or ids and character spans `(start, end)`. If it returns ids alone, there must be
-        one id per whitespace word.
+        A `tokenizers.Tokenizer`, a fast tokenizer of transformers, or a function: `tokenize(text)` returns ids, or ids
+        and character spans `(start, end)`, in which a special token has None or (0, 0). If it returns ids alone, there
+        must be one id per whitespace word.
     labels
         Names of the k classes; "0", "1", ... by default.
     embedding
         Dotted name of the layer that turns ids into vectors `(b, t, d)`; found automatically if there is one
         `nn.Embedding`.
     pad_id, unk_id, mask_id
-        Ids that can represent an absent word. Padding is never scored.
+        Ids that can represent an absent word; by default those that the tokenizer has. Padding is never scored.
     special_ids
-        Ids that are never scored, for example those of start and end.
+        Ids that are never scored and never cut off, for example those of start and end.
     max_length, keep
-        Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
+        Longest input in tokens, and which end of a longer text the model reads: "start" or "end"; by default the
+        `model_max_length` and the `truncation_side` of a tokenizer of transformers.
     outputs, multilabel
         What the module returns: "logits", "probabilities", "values", or "auto" (see `mase.models.outputs.recognise`).
         With `multilabel`, the k columns are separate questions. One column is the score of the second of two classes.
@@ -71,7 +75,7 @@ class TorchModule(Reopened):
         self,
         module: nn.Module,
         *,
-        tokenize: Callable[[str], Any],
+        tokenize: Any,
         labels: Sequence[str] | None = None,
         embedding: str | None = None,
         pad_id: int | None = None,
@@ -79,27 +83,26 @@ class TorchModule(Reopened):
         mask_id: int | None = None,
         special_ids: Sequence[int] = (),
         max_length: int | None = None,
-        keep: Side = "start",
+        keep: Side | None = None,
         outputs: Kind = "auto",
         multilabel: bool = False,
         name: str | None = None,
     ) -> None:
+        if module is not (module := unwrapped(module)) and embedding is not None:
+            embedding = embedding.removeprefix("_orig_mod.").removeprefix("module.")
         if not isinstance(module, nn.Module):
             raise OptionError(f"module is of type {type(module).__name__}, expected a torch.nn.Module")
-        if not callable(tokenize):
-            raise OptionError(
-                f"tokenize is of type {type(tokenize).__name__}, expected a function from a text to ids, or to (ids, "
-                "spans)"
-            )
         names = None if labels is None else check_labels(labels)
         check_length(max_length)
-        check_keep(keep)
+        if keep is not None:
+            check_keep(keep)
         check_outputs(outputs, multilabel=multilabel)
         self._engine = Engine(module, find_embedding(module, embedding), module)
-        self._tokenize, self._labels = tokenize, names
-        roles = {"mask": mask_id, "unk": unk_id, "pad": pad_id}
-        self._tokens_by_role, self._fixed_ids = check_ids(roles, special_ids)
-        self._max_length, self._keep = max_length, keep
+        self._labels = names
+        self._tokenizer = tokenizing(tokenize, {"mask": mask_id, "unk": unk_id, "pad": pad_id}, special_ids)
+        if max_length is None:
+            max_length = longest_input(getattr(tokenize, "model_max_length", None), None, None, None)
+        self._max_length, self._keep = max_length, kept_end(keep, getattr(tokenize, "truncation_side", None))
         self._outputs, self._multilabel = outputs, multilabel
         self.checksum = Checksum(module)
         self._known: Scores | None = None
@@ -129,7 +132,7 @@ class TorchModule(Reopened):
     @property
     def references(self) -> tuple[str, ...]:
         """The references: those of "mask", "unk" and "pad" for which there is an id, and "zero"."""
-        return (*(role for role, token in self._tokens_by_role.items() if token is not None), "zero")
+        return (*self._tokenizer.roles, "zero")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -156,8 +159,9 @@ class TorchModule(Reopened):
 
     def reads(self) -> dict[str, Any]:
         """Return the layer that is perturbed, the ids of the references and of what is fixed, and what fits."""
-        ids = {"roles": dict(self._tokens_by_role), "special_ids": sorted(self._fixed_ids)}
-        return {"embedding": self._engine.embedding, **ids, "max_length": self._max_length, "keep": self._keep}
+        roles = {role: self._tokenizer.roles.get(role) for role in ("mask", "unk", "pad")}
+        fits = {"roles": roles, "max_length": self._max_length, "keep": self._keep}
+        return {"embedding": self._engine.embedding, **read_by(self._tokenizer), **fits}
 
     @property
     def _scores(self) -> Scores:
@@ -189,7 +193,8 @@ class TorchModule(Reopened):
 
     def _recognise(self, length: int) -> Scores:
         size = self._engine.n_words(length) or 2
-        special = {*self._fixed_ids, 0, self._tokens_by_role.get("pad")}  # padding does not occur inside a text
+        own = self._tokenizer  # neither padding nor a special token occurs inside a text
+        special = {*own.fixed_ids, 0, own.roles.get("pad")}
         usual = [token for token in range(size) if token not in special] or range(size)
         ids = self._engine.ids(np.random.default_rng(0).choice(np.array(usual), size=(32, length)))
         operation = self._engine.last_operation(ids[:2])
@@ -210,31 +215,15 @@ class TorchModule(Reopened):
         Raises
         ------
         EmptyTextError
-            If the tokenizer returns none.
+            If there are only special tokens.
         ShapeError
-            If it returns ids without spans, and they are not one per whitespace word.
+            If a function returns ids without spans, and they are not one per whitespace word.
         """
-        document = Document.of(text)
-        text = document.only_text(self.name)
-        ids, spans = ids_and_spans(self._tokenize, text, self._fixed_ids)
-        total, truncation = len(ids), None
-        if self._max_length is not None and total > self._max_length:
-            cut = slice(self._max_length) if self._keep == "start" else slice(total - self._max_length, None)
-            ids, spans = ids[cut], spans[cut]
-            truncation = Truncation(len(ids), total, self._keep)
-        if not ids:
-            raise EmptyTextError(f"text {text[:40]!r} has no word that the model can read, expected at least one")
-        fixed = tuple(token in self._fixed_ids for token in ids)
-        pieces = tuple(
-            f"<{token}>" if span is None else text[slice(*span)] for token, span in zip(ids, spans, strict=True)
-        )
-        return Tokens(
-            document, tuple(ids), pieces, tuple(spans), fixed, truncation, unknown_id=self._tokens_by_role.get("unk")
-        )
+        return read(self._tokenizer, text, self.name, self._max_length, self._keep)
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
-        scores, roles = self._recognised(len(binding.tokens)), self._tokens_by_role
+        scores, roles = self._recognised(len(binding.tokens)), self._tokenizer.roles
         return bind(self._engine, scores, binding, roles.get(binding.space.reference or "zero"), (roles.get("pad"),))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
@@ -268,7 +257,9 @@ def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch
         alike.setdefault((len(sequence), sequence.types is None), []).append(index)
 
     def table(batch: Ints, _: Ints) -> torch.Tensor:
-        ids = engine.ids(np.array([tokens[index].ids for index in batch], dtype=np.int64))
+        rows = np.array([tokens[index].ids for index in batch], dtype=np.int64)
+        engine.check_ids(rows)
+        ids = engine.ids(rows)
         types = None if tokens[batch[0]].types is None else np.array([tokens[index].types for index in batch])
         return scores.table(engine.typed(types).forward(ids))
 

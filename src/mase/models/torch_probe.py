@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from mase.arrays import Floats, Ints
+from mase.attribution import Note
 from mase.errors import ModelError
 from mase.links import Contrast, Output
 from mase.models.devices import multiplies_bfloat16, rounds
@@ -66,6 +67,11 @@ class TorchProbe:
     def output(self) -> Output:
         """What the columns of the scores are."""
         return self.kind.output
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note if the scores are not what they were declared as."""
+        return self.kind.notes
 
     @property
     def rounding(self) -> float:
@@ -189,6 +195,7 @@ def bind(
         If the words cannot be perturbed at the layer, or the module reads them elsewhere too.
     """
     tokens, p = binding.tokens, binding.n_coordinates
+    engine.check_ids((*tokens.ids, *([] if reference_id is None else [reference_id])))
     ids = engine.ids(tokens.ids, 1)
     check_numbers(ids)
     spread = torch.as_tensor(

@@ -2,37 +2,44 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from mase.arrays import Floats
+from mase.arrays import Floats, Ints
 from mase.document import Document, Input
-from mase.errors import DataError, OptionError
+from mase.errors import DataError, MaseError, OptionError
+from mase.links import predictions
 from mase.models.checksum import Checksum
-from mase.models.compiled import uncompiled
+from mase.models.compiled import unwrapped
 from mase.models.description import described
 from mase.models.devices import device_of, moved
 from mase.models.document import is_taken
-from mase.models.engine import Engine
+from mase.models.engine import Engine, as_float64
 from mase.models.entry import entry_layer
-from mase.models.head import HeadOutputs, head_labels, head_scores
+from mase.models.head import HeadOutputs, check_head, head_labels, head_scores
 from mase.models.locks import alone
 from mase.models.lora import is_peft, read_adapted, with_adapters
 from mase.models.options import check_keep, check_length, kept_end
 from mase.models.origin import Loaded, Reopened, absolute
-from mase.models.outputs import class_scores
+from mase.models.outputs import Scores, class_scores, recognise
 from mase.models.packed import Packed
 from mase.models.positions import longest_input
 from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
 from mase.models.protocol import Binding
+from mase.models.token_ids import SAMPLE
 from mase.models.tokenizer import Tokenizer, check_fast
 from mase.models.tokenizer_checksum import tokenizer_checksum
-from mase.models.torch_module import predict_tokens, token_scores
+from mase.models.torch_module import token_scores
 from mase.models.torch_probe import TorchProbe, bind
+from mase.models.trial_rows import trial_scores
+from mase.rng import untouched
 from mase.several import check_texts
 from mase.text import Side, Tokens
 
@@ -61,10 +68,11 @@ class HuggingFace(Reopened):
         Longest input in tokens, including special tokens (the model's own limit by default), and which end of a longer
         text is read: "start" or "end" (by default as the `truncation_side` of the tokenizer says).
     outputs, multilabel
-        What the columns of the head are: "logits" of classes, "values" that are no class scores, or "auto", as the
-        configuration says: values for the `problem_type` regression. With `multilabel`, the k classes are separate
-        labels; None for what the `problem_type` says. A single column that the configuration does not name must be
-        confirmed by "logits" or "values".
+        What the columns of the head are: "logits" of classes, "scores" of classes without probabilities, "values" that
+        are no class scores, or "auto", as the configuration says: values for the `problem_type` regression. A head that
+        already ends in a softmax or a sigmoid is recognised, and a note says so. With `multilabel`, the k classes are
+        separate labels; None for what the `problem_type` says. A single column that the configuration does not name
+        must be confirmed by "logits" or "values".
     download
         Whether a name that is not in the local cache may be downloaded from the hub. Only safetensors weights are
         loaded.
@@ -102,12 +110,13 @@ class HuggingFace(Reopened):
         if keep is not None:
             check_keep(keep)
         module, fast = _loaded(model, tokenizer, download=download, trust_remote_code=trust_remote_code)
+        check_head(type(module).__name__)
         module = moved(module, device)
         check_fast(fast)
         kept = kept_end(keep, fast.truncation_side)
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, entry_layer(module, enter), self._call)
-        self._scores = head_scores(self._config, type(module).__name__, outputs=outputs, multilabel=multilabel)
+        self._declared = head_scores(self._config, type(module).__name__, outputs=outputs, multilabel=multilabel)
         self.name: str = name or (
             os.fspath(model)
             if isinstance(model, str | os.PathLike)
@@ -146,6 +155,38 @@ class HuggingFace(Reopened):
         self._config, self.checksum = module.config, Checksum(module)
         self._engine = Engine(module, embedding, self._call)
 
+    @cached_property
+    def _trial(self) -> Scores:
+        """The kind of the scores by 32 rows of random words of a usual text, for a head that is not what it declares.
+
+        A head may end in a softmax or a sigmoid that its configuration does not tell.
+        """
+        declared, sample, engine = self._declared, self.encode(SAMPLE), self._engine
+
+        def run(ids: Ints, types: Ints | None) -> Floats:
+            return as_float64(engine.typed(types).forward(engine.ids(ids)))
+
+        try:
+            with untouched():
+                rows = trial_scores(run, sample, self.name, self._usual_ids)
+                pair = np.array([sample.ids, sample.ids])
+                operation = engine.typed(sample.types).last_operation(engine.ids(pair))
+            found = recognise(rows, "logits", multilabel=declared.output.multilabel, last_operation=operation)
+        except MaseError:  # a model of fixed length, or one that counts end tokens
+            return declared
+        return replace(found, width_from=declared.width_from) if found.corrected else declared
+
+    @property
+    def _usual_ids(self) -> frozenset[int]:
+        """The ids of the vocabulary that have vectors, but for special tokens."""
+        backend = self.tokenizer.backend
+        n = min(len(backend), self._engine.n_vectors or len(backend))
+        return frozenset(range(n)) - set(backend.all_special_ids)
+
+    def _kind(self, scores: Floats) -> Scores:
+        """Return the kind of scores `(n, k)`, which were read as the configuration declares them."""
+        return self._trial if self._declared.doubtful(scores) else self._declared
+
     @property
     def references(self) -> tuple[str, ...]:
         """The references: those of "mask", "unk" and "pad" that the tokenizer has, and "zero"."""
@@ -154,12 +195,12 @@ class HuggingFace(Reopened):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes or values, from the model's configuration."""
-        return head_labels(self._config, self._scores)
+        return head_labels(self._config, self._declared)
 
     @property
     def returns_values(self) -> bool:
         """Whether the columns are values instead of class scores."""
-        return self._scores.output.kind == "values"
+        return self._declared.output.kind == "values"
 
     description = described("Hugging Face", "config.id2label", "name them in config.id2label")
 
@@ -193,7 +234,10 @@ class HuggingFace(Reopened):
         """Return the probe of one text."""
         engine = self._engine.typed(binding.tokens.types)
         padding = (self._role_id("pad"), getattr(self._config.get_text_config(), "pad_token_id", None))
-        return bind(engine, self._scores, binding, self._role_id(binding.space.reference or "zero"), padding)
+        reference = self._role_id(binding.space.reference or "zero")
+        probe = bind(engine, self._declared, binding, reference, padding)
+        kind = self._kind(probe.start)
+        return probe if kind is self._declared else replace(probe, kind=kind, start=kind.of_table(probe.start))
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return class probabilities or values `(n, k)`; texts of equal length form a batch, without padding."""
@@ -201,11 +245,13 @@ class HuggingFace(Reopened):
 
     def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
         """Return class probabilities or values `(n, k)` of n sequences of tokens."""
-        return predict_tokens(self._engine, self._scores, tokens)
+        scores = token_scores(self._engine, self._declared, tokens)
+        kind = self._kind(scores)
+        return predictions(kind.of_table(scores), kind.output)
 
     def token_scores(self, tokens: Sequence[Tokens]) -> Floats:
         """Return logits or values `(n, k)` of n sequences of tokens."""
-        return token_scores(self._engine, self._scores, tokens)
+        return token_scores(self._engine, self._declared, tokens)
 
     def _call(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
         """Return logits for unpadded rows of ids and token types.
@@ -259,7 +305,7 @@ def _read_base(folder: Path, n_labels: Mapping[str, int]) -> tuple[Any, frozense
 
 
 def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bool) -> tuple[Any, Any]:
-    model = uncompiled(model)
+    model = unwrapped(model)
     if is_peft(model):
         return with_adapters(model), tokenizer
     if not isinstance(model, str | os.PathLike):
@@ -278,7 +324,7 @@ def _loaded(model: Any, tokenizer: Any, *, download: bool, trust_remote_code: bo
             raise DataError(f"cannot load a Hugging Face classifier from {source!r:.200}: {error}") from error
         remedy = "" if download else "; pass download=True (mase explain --download) to download it from the hub"
         raise DataError(
-            f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine{remedy}: {error}"
+            f"no Hugging Face classifier with safetensors weights at {source!r:.200} on this machine: {error}{remedy}"
         ) from error
     if missing:
         raise DataError(

@@ -24,6 +24,8 @@ Kind = Literal["not-deterministic", "batch-dependent", "rounding"]
 _SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
 # Responses to the text alone that differ by less than this share of the largest difference count as reproduced.
 _REPRODUCED = 1e-2
+# Of how many rows of the first call some are evaluated again, and how many are few.
+_FIRST, _FEW = 64, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,53 +97,30 @@ class Consistency:
     difference: float = 0.0
     kind: Kind | None = None
 
-    def with_text(self, evaluate: Callable[[R], Floats], rows: R, text: R, start: Floats, repeats: Repeats) -> Floats:
-        """Return the scores `(n, k)` of rows `(n, p)`; the first call evaluates the `text` `(1, p)` with them.
+    def checked(self, evaluate: Callable[[R], Floats], rows: R, first: int, repeats: Repeats) -> Floats:
+        """Return the scores `(n, k)` of rows `(n, p)`; after the first call some are evaluated again, each alone.
 
-        Its response is compared with that to `start`, its scores `(1, k)` from when it was evaluated alone.
-        """
-        if self.compared or not len(rows):
-            return evaluate(rows)
-        repeats.cost.n_queries += 1
-        # The text is the second row of the first batch, because a first row would get the same random numbers as the
-        # text alone.
-        batch = np.insert(rows, 1, text[0], axis=0)
-        scores = evaluate(batch)
-        # Beside pairs of complements the text may get the answer that it got beside its reference, the first of such
-        # pairs. So it is asked alone.
-        paired = repeats.probe.n_setup > 1 and np.all(2 * batch.sum(axis=0) == len(batch))
-        alone = repeats.scores(text, 0, repeats.probe) if paired else start
-        self.compare(alone, scores[1:2], repeats, text, 0)
-        return np.delete(scores, 1, axis=0)
-
-    def with_text_and_farthest(
-        self, evaluate: Callable[[Ints], Floats], rows: Ints, start: Floats, first: int, repeats: Repeats
-    ) -> Floats:
-        """Return the scores `(n, k)` of rows of sources `(n, p)`; the first call compares the text and one of the rows.
-
-        The row whose response is farthest from that to the text is evaluated again, alone. This is for rows of which
-        the text may be the mean: a model that takes the mean away then answers to the text as it does alone. Their
-        numbers begin with `first`.
-        """
-        is_first, text = not self.compared, np.arange(rows.shape[1])[None]
-        scores = self.with_text(evaluate, rows, text, start, repeats)
-        if is_first and len(rows):
-            index = int(np.abs(repeats.respond(scores) - self.alone).argmax())
-            row, number = rows[index : index + 1], first + index
-            alone = repeats.scores(row, number, repeats.probe)
-            self.compare(alone, scores[index : index + 1], repeats, row, number)
-        return scores
-
-    def with_last(self, evaluate: Callable[[Floats], Floats], rows: Floats, first: int, repeats: Repeats) -> Floats:
-        """Return the scores `(n, k)` of rows `(n, p)`; the first call evaluates the last of them again, alone.
-
-        This is for rows that are close to the text or have noise, for which the text would be a weak check. Their
-        numbers begin with `first`.
+        They are one of the odd rows with the largest response, and one of the even rows with the smallest; of few rows
+        also those with the most and the fewest words. A model whose answers come back in another order, such as that of
+        the lengths of the texts, or depend on the place in the batch or on its other rows, answers to them otherwise.
+        The numbers of the rows begin with `first`.
         """
         scores = evaluate(rows)
-        if not self.compared and len(rows):
-            row, number = rows[-1:], first + len(rows) - 1
-            self.compare(repeats.scores(row, number, repeats.probe), scores[-1:], repeats, row, number)
+        if not self.compared and len(rows) and (len(rows) > 1 or self.scores is None):
+            # The first row of a batch gets the same random numbers as a row alone, so that it would hide dropout.
+            odd, even = np.arange(len(rows))[1:_FIRST:2], np.arange(len(rows))[2:_FIRST:2]
+            looks = [repeats.respond(scores)]
+            if len(rows) <= _FEW:
+                looks.append(np.asarray(rows.sum(axis=1), dtype=np.float64))
+            extremes = {int(odd[look[odd].argmax()]) for look in looks if len(odd)}
+            extremes |= {int(even[look[even].argmin()]) for look in looks if len(even)}
+            for place in sorted(extremes or {0}):
+                here, number = slice(place, place + 1), first + place
+                again = repeats.scores(rows[here], number, repeats.probe)
+                self.compare(again, scores[here], repeats, rows[here], number)
+                if self.kind is not None:
+                    break
+            self.compared = len(rows) > 1  # a single row was asked alone, too
         return scores
 
     def compare(self, of_one: Floats, of_batch: Floats, repeats: Repeats, row: Floats | Ints, number: int) -> None:
@@ -163,8 +142,8 @@ class Consistency:
             kind = "batch-dependent" if reproduced else "not-deterministic"
             if reproduced:
                 alone = responses_alone[-1]  # the first response may be that to the text beside its reference
-        if not self.compared or difference > self.difference:
-            self.compared, self.alone, self.in_batch = True, alone, in_batch
+        if self.scores is None or difference > self.difference:
+            self.alone, self.in_batch = alone, in_batch
             self.scores = np.concatenate([of_one, of_batch])
             self.size, self.difference, self.kind = size, difference, kind
 

@@ -42,9 +42,7 @@ class Oracle:
     options
         Batch size and requested precision. Half precision is tested on rows of the first call.
     consistency
-        Where to record whether the model is consistent. The first call evaluates the text itself once more with the
-        other rows or, if the space is not `binary`, its own last row once more, alone. Where words are exchanged, it
-        evaluates the text and one of its own rows.
+        Where to record whether the model is consistent: the first call evaluates some of its rows once more.
     solved
         Called after every round but the last one with a function that returns the `Solution` so far; None for nobody.
     n_rows
@@ -192,7 +190,7 @@ class Oracle:
         def evaluate(rows: Ints) -> Floats:
             first, repeats = self._count(len(rows)), replace(self._repeats, ask=ask_exchanged)
             asked = partial(ask_exchanged, probe, batch_size=self._batch_size, first=first, watch=self.cost)
-            return self.count_floored(self.consistency.with_text_and_farthest(asked, rows, self.start, first, repeats))
+            return self.count_floored(self.consistency.checked(asked, rows, first, repeats))
 
         return self.respond(self._answered(rows, evaluate))
 
@@ -241,10 +239,7 @@ class Oracle:
         """Return the scores `(n, k)` of rows `(n, p)` of all coordinates, counted and checked."""
         first = self._count(len(rows))
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, watch=self.cost)
-        if self.binary:
-            text = np.ones((1, rows.shape[1]))
-            return self.count_floored(self.consistency.with_text(evaluate, rows, text, self.start, self._repeats))
-        return self.count_floored(self.consistency.with_last(evaluate, rows, first, self._repeats))
+        return self.count_floored(self.consistency.checked(evaluate, rows, first, self._repeats))
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""

@@ -91,8 +91,8 @@ def _without_one(oracle: Oracle) -> Floats:
 def _variances_of_rounding(oracle: Oracle, others: Sequence[int]) -> list[float]:
     """Return the variances of the responses by rounding, for the oracle's class and then for others.
 
-    They are half the mean squared differences of two responses to a row. The rows are the one that was compared, mostly
-    the text itself, and those without one of the first words, which are asked again, alone.
+    They are half the mean squared differences of two responses to a row. The rows are the one that was compared, and
+    those without one of the first words, which are asked again, alone.
     """
     assert oracle.consistency.scores is not None
     rows = _without_one(oracle)

@@ -208,12 +208,6 @@ def test_a_module_around_another_has_its_scores():
 
 
 def test_tokenizers_that_are_no_functions_of_a_text():
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({"good": 0, "?": 1}, unk_token="?"))
-    for tokenize in ({"good": 1}, backend, None):
-        with pytest.raises(OptionError, match="expected a function from a text to ids"):
+    for tokenize in ({"good": 1}, None):
+        with pytest.raises(OptionError, match="expected a tokenizer of tokenizers or transformers, or a function"):
             mase.Explainer(TorchModule(SmallLSTM(), tokenize=tokenize))
-    for tokenize in (backend.encode, transformers.PreTrainedTokenizerFast(tokenizer_object=backend)):
-        with pytest.raises(ShapeError, match="its ids and its offsets"):
-            TorchModule(SmallLSTM(), tokenize=tokenize).encode("good")

@@ -49,7 +49,7 @@ def test_there_are_methods_to_test():
 def test_exact_scores_are_those_of_very_many_samples(method):
     exact = run(smooth(8, seed=4), method, n_samples=256)
     assert exact.exact
-    assert exact.cost.n_queries == 256 + 1  # each subset once, and the text again to see whether it is answered alike
+    assert 256 < exact.cost.n_queries <= 256 + 4  # each subset once, and some again, to compare
     assert not exact.estimate.variances.any()
     assert (exact.split_half, exact.estimate.fallback) == (None, None)
     knows_equal_rows = {"mase": 20_000, "mase-rationale": 20_000, "mase-cite": 2_000}
@@ -77,7 +77,7 @@ def test_a_text_of_few_words_is_explained_exactly(method, p):
     if method != "lime-paper":  # its bound on the norm halves the scores
         assert found.estimate.gamma == pytest.approx(truth, abs=1e-9)
     assert found.exact
-    assert found.cost.n_queries == 2**p + 1
+    assert 2**p < found.cost.n_queries <= 2**p + 4
     assert {note.code for note in found.notes} <= {"constant"}
 
 
@@ -139,7 +139,7 @@ def test_a_stopping_rule_asks_for_all_subsets_only_when_it_wants_so_many():
     assert early.cost.n_queries < 300
     late = run_stopping(smooth(9), Stopping(tolerance=1e-9))
     assert late.exact
-    assert late.cost.n_queries == 2**9 + 1
+    assert 2**9 < late.cost.n_queries <= 2**9 + 4
     assert "tolerance-missed" not in {note.code for note in late.notes}
 
 

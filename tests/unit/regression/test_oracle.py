@@ -60,14 +60,12 @@ def test_an_oracle_that_begins_again_knows_the_text_only():
 @pytest.mark.parametrize("method", ["mase", "mase-mask", "lime", "lime-paper", "kernel-shap", "occlusion"])
 def test_a_torch_model_is_asked_for_each_subset_once(lstm_model, method):
     found = mase.explain("not a good film", lstm_model, method=method, reference="unk", evidence=3)
-    setup, check = 2, 2  # the text and its reference; the text again, among the subsets and alone
+    setup, check = 2, 4  # the text and its reference; some subsets again, alone
     assert found.fit.n_queries <= 2**4 + setup - 1 + check
 
 
-@pytest.mark.parametrize(
-    ("method", "n_twice"), [("mase", 1), ("partition-shap", 1), ("kernel-shap", 1), ("permutation-importance", 2)]
-)
-def test_a_function_is_asked_for_no_text_twice_but_the_whole_one_and_one_permutation(method, n_twice):
+@pytest.mark.parametrize("method", ["mase", "partition-shap", "kernel-shap", "permutation-importance"])
+def test_a_function_is_asked_for_no_text_twice_but_for_those_that_are_compared(method):
     texts = []
 
     def answer(some):
@@ -75,4 +73,5 @@ def test_a_function_is_asked_for_no_text_twice_but_the_whole_one_and_one_permuta
         return [[0.4 + 0.1 * ("good" in text), 0.6 - 0.1 * ("good" in text)] for text in some]
 
     found = mase.explain("not a good film", mase.models.Callable(answer, ["a", "b"]), method=method)
-    assert len(texts) == len(set(texts)) + n_twice == found.fit.n_queries
+    assert len(texts) == found.fit.n_queries
+    assert 0 < len(texts) - len(set(texts)) <= 4

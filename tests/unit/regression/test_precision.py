@@ -19,7 +19,7 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
     assert "float32-instead" not in {note.code for note in half.notes}
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
-    assert half.fit.n_queries == exact.fit.n_queries + 32
+    assert exact.fit.n_queries + 32 <= half.fit.n_queries <= exact.fit.n_queries + 36
     assert half.method["precision"] == half.fit.precision == "bfloat16"
     assert exact.fit.precision == "float32"
     procedure = mase.Explainer(*small_bert, method="partition-shap", precision="bfloat16")(text)

@@ -100,7 +100,7 @@ def test_subsets_are_asked_again_within_the_samples_and_counted(method, n_noisy)
 
     found = run(FunctionProbe(function, 4), method, n_samples=200)
     assert found.cost.n_queries == sum(asked)
-    assert n_noisy <= found.cost.n_queries <= n_noisy + 16 + 2
+    assert n_noisy <= found.cost.n_queries <= n_noisy + 16 + 12  # those that are compared are asked up to three times
 
 
 def hash_noise(c, seed=0):
@@ -126,7 +126,7 @@ def test_rounding_costs_no_evaluation_and_is_in_the_errors(method):
     expected = run(inner, method, n_samples=200)
     found = run(_Rounding(rounded, 4), method, n_samples=200)
     assert {note.code for note in found.notes} >= {"rounding"}
-    assert found.cost.n_queries <= expected.cost.n_queries + 5  # the text and four rows, again alone
+    assert found.cost.n_queries <= expected.cost.n_queries + 9  # some rows again, alone
     errors = np.sqrt(found.estimate.variances)
     assert not found.exact
     assert (errors > 0).all()

@@ -5,7 +5,7 @@ from typing import Any
 from mase.errors import OptionError, PluginError
 from mase.models.adapters import ADAPTERS
 from mase.models.adapters.protocol import Adapter
-from mase.models.compiled import uncompiled
+from mase.models.compiled import unwrapped
 from mase.models.protocol import Model
 
 __all__ = ["adapt"]
@@ -35,7 +35,7 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
     """
     if isinstance(model, type):
         raise OptionError(f"model is the class {model.__name__}, expected an instance, as in {model.__name__}(...)")
-    model, understood, broken = uncompiled(model), [], []
+    model, understood, broken = unwrapped(model), [], []
     for key in _in_order():
         try:
             adapter, is_right = _asked(key, model)

@@ -85,7 +85,9 @@ def _head(pipe: Any) -> dict[str, Any]:
         function = "sigmoid" if separate else "softmax"
     if function == "softmax" and config.num_labels == 1:
         raise OptionError("the pipeline applies a softmax to one label, which is always 1, expected 'sigmoid'")
-    return {"outputs": "values"} if function == "none" else {"outputs": "logits", "multilabel": function == "sigmoid"}
+    if function == "none":  # logits as they are: the largest is the prediction, unless they are no class scores
+        return {"outputs": "values" if config.problem_type == "regression" or config.num_labels == 1 else "scores"}
+    return {"outputs": "logits", "multilabel": function == "sigmoid"}
 
 
 def _zero_shot(pipe: Any) -> Model:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.errors import CapabilityError, MaseError, MaseWarning, ModelError, OptionError
+from mase.links import FLOOR
 from mase.models.callable import Callable
 from mase.models.description import Description, Guess
 from mase.models.expected_output import without_words
@@ -17,6 +18,8 @@ from mase.scalars import is_real
 
 __all__ = ["ScikitLearnAdapter", "scikit_learn"]
 
+# The smallest probability that a logarithm gives, and from where on those of estimators in float32 are not exact.
+_SMALLEST, _INEXACT = 1e-300, 1e-37
 _DEEPEST = 10  # pipelines and searches inside one another
 _JOIN = "pass sklearn.pipeline.make_pipeline(vectorizer, estimator)"
 
@@ -81,8 +84,10 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     kind = type(estimator).__name__
     if _has(estimator, "predict_proba"):
         labels, multilabel = _questions(estimator, kind)
-        function = _asked(estimator, estimator.predict_proba)
-        return _box(estimator)(function, labels, multilabel=multilabel, name=name or kind)
+        function, floor = _asked(estimator, estimator.predict_proba), FLOOR
+        if not multilabel and _has(estimator, "predict_log_proba"):
+            function, floor = _WithLogarithms(function, _asked(estimator, estimator.predict_log_proba)), _SMALLEST
+        return _box(estimator)(function, labels, multilabel=multilabel, floor=floor, name=name or kind)
     if _is(estimator, "regressor"):
         return Callable(_asked(estimator, estimator.predict), outputs="values", name=name or kind)
     if not _has(estimator, "decision_function"):
@@ -169,15 +174,17 @@ def _questions(estimator: Any, kind: str) -> tuple[list[str], bool]:
         )
     if not any(np.ndim(label) for label in classes):
         return [str(label) for label in classes], _of_indicators(_last(estimator))
-    if any(len(answers) != 2 for answers in classes):
+    if any(len(answers) > 2 for answers in classes):
         raise OptionError(
             f"{kind} answers several questions at once, expected two answers to each, or one list of classes_; pass "
             "mase.models.Callable with a function that returns the probabilities of one question"
         )
-    if len(classes) == 1:
+    if len(classes) == 1 and len(classes[0]) == 2:
         return [str(answer) for answer in classes[0]], False
-    names = [str(answers[1]) for answers in classes]
-    if len(set(names)) < len(names):  # such as 1 for each of them
+    if all(len(answers) == 1 for answers in classes):
+        raise OptionError(f"{kind} was fitted on texts that have all the same labels, expected different answers")
+    names = [str(answers[-1]) for answers in classes]
+    if len(set(names)) < len(names) or any(len(answers) == 1 for answers in classes):  # such as 1 for each of them
         names = [str(index) for index in range(len(names))]
     return names, True
 
@@ -190,9 +197,13 @@ def _of_indicators(estimator: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _SecondAnswers:
-    """A function that returns probabilities `(n, 2)` for each of k questions, as one of the second answers `(n, k)`."""
+    """A function that returns probabilities `(n, 2)` for each of k questions, as one of the second answers `(n, k)`.
+
+    A question to which all training texts have the same answer, of `classes`, has one column.
+    """
 
     function: Any
+    classes: Any
 
     @property
     def __self__(self) -> Any:
@@ -200,7 +211,14 @@ class _SecondAnswers:
 
     def __call__(self, texts: Any) -> Any:
         found = self.function(texts)
-        return np.stack([answers[:, 1] for answers in found], axis=1) if isinstance(found, list) else found
+        if not isinstance(found, list):
+            return found
+        return np.stack([_second(*one) for one in zip(found, self.classes, strict=True)], axis=1)
+
+
+def _second(answers: Any, classes: Any) -> Any:
+    """Return the probabilities `(n,)` of the second of two answers; of a single one, it is the first unless it is 0."""
+    return answers[:, 1] if len(classes) == 2 else answers[:, 0] * (str(classes[0]) not in ("0", "0.0", "False"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +234,36 @@ class _ScoresOfBoth:
     def __call__(self, texts: Any) -> Any:
         second = np.asarray(self.function(texts)).reshape(-1, 1)
         return np.concatenate([0 - second, second], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _WithLogarithms:
+    """A function that returns probabilities `(n, k)`, of which tiny ones are those of the logarithms.
+
+    A probability of 0 whose logarithm is finite was only too small for a float of the estimator. One whose logarithm is
+    infinite, as of a forest without a vote, is raised to `FLOOR`.
+    """
+
+    function: Any
+    logarithms: Any
+
+    @property
+    def __self__(self) -> Any:
+        return self.function.__self__
+
+    def __call__(self, texts: Any) -> Any:
+        found = self.function(texts)
+        if not isinstance(found, np.ndarray) or found.ndim != 2:
+            return found
+        rows = np.flatnonzero((found < _INEXACT).any(axis=1))
+        if not len(rows):
+            return found
+        with np.errstate(divide="ignore"):  # some estimators take the logarithm of 0
+            logarithms = np.asarray(self.logarithms([texts[row] for row in rows]), dtype=np.float64)
+        exact = np.where(np.isfinite(logarithms), np.exp(np.maximum(logarithms, np.log(_SMALLEST))), FLOOR)
+        whole = np.array(found, dtype=np.float64)
+        whole[rows] = np.where(whole[rows] < _INEXACT, exact, whole[rows])
+        return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +295,7 @@ class _OfFeatures:
 def _asked(estimator: Any, function: Any) -> Any:
     """Return a method of an estimator as a function of a list of inputs."""
     if any(np.ndim(label) for label in getattr(estimator, "classes_", ())):
-        function = _SecondAnswers(function)
+        function = _SecondAnswers(function, estimator.classes_)
     columns, n_features = columns_of(estimator), getattr(estimator, "n_features_in_", None)
     if columns is not None:
         return OfFrames(function, columns)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
-from mase.errors import OptionError, ServiceError
+from mase.errors import OptionError, RequestRefusedError, ServiceError
 from mase.models.http.address import check_url
 from mase.models.http.background import Background
 from mase.models.http.body import CODINGS, Body, BodyError
@@ -27,6 +27,7 @@ _PASSING = (429, 502, 503, 504)  # statuses that may be gone at the next attempt
 _ABSENT = (404, 405, 501)
 _MOST_REDIRECTS = 3
 _UNAUTHORIZED = (401, 403)
+_TOO_LARGE, _REFUSED = 413, (400, 422)  # statuses of a request with too much in it, or with something wrong
 # Fewer characters hide nothing, and are words of answers too: "EMPTY", "none" or "ollama", for servers without a check.
 _SHORTEST_SECRET = 8
 
@@ -219,7 +220,9 @@ class Client:
             return None
         if not 200 <= answer.status < 300:
             remedy = "; pass token_env or headers_env" if answer.status in _UNAUTHORIZED else ""
-            raise ServiceError(f"{self._place(request)} {self._status(answer)}, expected scores as JSON{remedy}")
+            about_size = answer.status in _REFUSED and b"batch" in answer.body.lower()
+            kind = RequestRefusedError if answer.status == _TOO_LARGE or about_size else ServiceError
+            raise kind(f"{self._place(request)} {self._status(answer)}, expected scores as JSON{remedy}")
         try:
             content = json.loads(answer.body)
             return self._clean(content) if self._long_secrets else content

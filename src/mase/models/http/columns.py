@@ -9,7 +9,7 @@ from mase.errors import ServiceError
 from mase.models.options import check_labels
 from mase.scalars import is_real
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "is_labelled"]
 
 
 class Columns:
@@ -110,7 +110,7 @@ class Columns:
         elif self._n is not None:
             expected = f"{self._n} numbers as in the first answer"
         else:
-            expected = "a list of numbers, or a number for every class: ask the service for all classes, not the best"
+            expected = "a list of numbers, or a number for every class: ask for all classes, not the best (top_k=None)"
         raise ServiceError(f"{self._place} answered with scores whose row {index} {what}, expected {expected}")
 
 
@@ -120,6 +120,19 @@ def _float(number: Any) -> float:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
+
+
+def is_labelled(rows: Any) -> bool:
+    """Return whether rows are objects with labels and numbers, as `Columns` reads them, and not numbers alone."""
+    return isinstance(rows, list | tuple) and bool(rows) and all(map(_has_numbers, rows))
+
+
+def _has_numbers(row: Any) -> bool:
+    if _is_list_of_objects(row):
+        return all(map(_has_numbers, row))
+    return isinstance(row, Mapping) and any(map(is_real, row.values())) and all(
+        is_real(value) or isinstance(value, str) for value in row.values()
+    )  # fmt: skip
 
 
 def _is_list_of_objects(row: Any) -> TypeGuard[list[Mapping[str, Any]]]:

@@ -79,6 +79,12 @@ def open_description(path: Path) -> "Service | CompletionServer":
 def _recognised(url: str, options: Mapping[str, Any]) -> str:
     if is_kserve(url):
         return "kserve"
+    if check_url(url).endswith(("/v1", "/completions")):
+        raise UnknownNameError(
+            f"{url} is the address of a language model, expected a classifier; explain its answers with "
+            "mase.models.CompletionServer(url, model), on the command with mase cite --server URL, or classify by a "
+            "function of texts that asks it"
+        )
     connection = {name: value for name, value in options.items() if name in _CONNECTION}
     client = Client(check_url(url).removesuffix("/predict"), Connection(**connection))
     info = client.get("/info")

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from mase.errors import ServiceError
+from mase.attribution import Note
+from mase.errors import RequestRefusedError, ServiceError
 from mase.models.callable import Callable, Kind
 from mase.models.expected_output import without_words
 from mase.models.http.client import Client
@@ -41,7 +42,7 @@ class Exchange(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Endpoint:
     """The function that a server computes: n inputs in, scores `(n, k)` out.
 
@@ -56,9 +57,11 @@ class Endpoint:
     columns
         The classes.
     batch_size
-        Largest number of inputs in a request.
+        Largest number of inputs in a request; half as many once the server refused one with more.
     params
         Parameters of the URL.
+    refused
+        What the server said of a request with more inputs; "" if it refused none.
     """
 
     client: Client
@@ -67,6 +70,7 @@ class Endpoint:
     columns: Columns
     batch_size: int
     params: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
 
     def __call__(self, contents: list[Any]) -> list[list[Any]]:
         """Return the scores `(n, k)` of n inputs, which are sent in several requests side by side.
@@ -81,6 +85,17 @@ class Endpoint:
         bodies = [self.exchange.body(batch) for batch in batches]
         try:
             answers = self.client.post(self.path, bodies, dict(self.params))
+        except RequestRefusedError as error:
+            size = max(map(len, batches))
+            if size == 1:
+                raise
+            before = self.batch_size, self.refused
+            self.batch_size, self.refused = size // 2, str(error)
+            try:
+                return self(contents)
+            except RequestRefusedError:
+                self.batch_size, self.refused = before
+                raise
         except ServiceError as error:  # perhaps because of a text without words, if there is such a server
             raise ServiceError(f"{error}{without_words(contents) if self.client.reached else ''}") from error
         rows: list[Any] = []
@@ -145,6 +160,16 @@ class Service(Callable):
         labels = endpoint.columns.labels
         super().__init__(endpoint, labels, mask_token=mask_token, multilabel=multilabel, outputs=outputs, name=name)
         self.origin = _Opened(*opened)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes about the answers so far, and about requests that were too large."""
+        size = self._endpoint.batch_size
+        message = (
+            f"the server refused requests with more texts ({self._endpoint.refused:.200}), so it was sent at most "
+            f"{size} in one; use batch_size={size} in the description of the model to ask so from the start"
+        )
+        return (*super().notes, *((Note("batch-halved", message),) if self._endpoint.refused else ()))
 
     @property
     def known_labels(self) -> tuple[str, ...] | None:

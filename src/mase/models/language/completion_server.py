@@ -1,5 +1,6 @@
 """Language models behind a URL: servers with the routes of OpenAI that score a given answer."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -19,6 +20,8 @@ from mase.models.language.description import LanguageDescription
 from mase.models.language.protocol import Continuation, Cut, Prompt
 
 __all__ = ["CompletionServer"]
+
+_BELOW = re.compile(r"(/v1)?(/chat)?(/completions)?$")  # what users copy of an address, besides the server
 
 
 class CompletionServer:
@@ -91,7 +94,7 @@ class CompletionServer:
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < np.inf:
             raise OptionError(f"tolerance is {tolerance!r:.60}, expected a positive number")
         given: dict[str, Any] = {"tokenizer": tokenizer, "batch_size": batch_size, "tolerance": tolerance}
-        client = Client(check_url(base_url).removesuffix("/v1"), Connection(**connection))
+        client = Client(_BELOW.sub("", check_url(base_url)), Connection(**connection))
         size = None if batch_size is None else check_batch_size(batch_size)
         asked = only_model(client, model)
         self._server = open_server(

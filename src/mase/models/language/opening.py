@@ -6,7 +6,7 @@ from typing import Any
 
 from mase.errors import OptionError
 from mase.models.adapters.tokenizer import check_no_tokenizer
-from mase.models.compiled import uncompiled
+from mase.models.compiled import unwrapped
 from mase.models.language.generated import Generated
 from mase.models.language.label_words import LabelWords
 from mase.models.language.protocol import LanguageModel
@@ -66,7 +66,7 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
 
 def _base(model: Any) -> Any:
     """Return the model of transformers inside a compiled one or one of peft, whose layers it has; else the object."""
-    model = uncompiled(model)
+    model = unwrapped(model)
     peft = sys.modules.get("peft")
     if peft is None or not isinstance(model, peft.PeftModel):
         return model

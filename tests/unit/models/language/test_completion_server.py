@@ -174,7 +174,7 @@ def test_a_model_is_named_unless_there_is_only_one():
 
 def test_an_address_without_a_list_of_models_is_told():
     with served(vllm(engine())) as (url, _), pytest.raises(OptionError, match="lists none at /v1/models"):
-        CompletionServer(f"{url}/v1/chat/completions")
+        CompletionServer(f"{url}/elsewhere")
 
 
 def test_an_address_that_is_no_url_is_told_as_such():

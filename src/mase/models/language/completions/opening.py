@@ -25,7 +25,7 @@ DIALECTS: Mapping[str, type[Vllm | LlamaCpp | Echo]] = {
     "echo": Echo,
     "echo-text": EchoText,
 }
-_MODELS, _PROPS = "/v1/models", "/props"
+_MODELS, _PROPS, _CHAT = "/v1/models", "/props", "/v1/chat/completions"
 
 
 def only_model(client: Client, model: str | None) -> str:
@@ -91,7 +91,7 @@ def open_server(
             errors[name] = error
         else:
             return server
-    raise _worst(client, errors)
+    raise _worst(client, model, errors)
 
 
 def _is_llama_cpp(client: Client) -> bool:
@@ -120,6 +120,17 @@ def _coder(client: Client, model: str, *, native: bool) -> Coder | None:
     return coder
 
 
+def _chats(client: Client, model: str) -> bool:
+    """Return whether a server answers messages."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 1}
+    try:
+        (answer,) = client.post(_CHAT, [body])
+    except ServiceError:
+        return False
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    return isinstance(choices, list) and any(isinstance(choice, dict) and "message" in choice for choice in choices)
+
+
 def _server(
     client: Client, dialect: Dialect, coder: Coder | None, local: "LocalCoder | None", batch_size: int | None
 ) -> Server:
@@ -135,9 +146,17 @@ def _server(
     return Server(client, dialect, splitting, batch_size or dialect.batch_size)
 
 
-def _worst(client: Client, errors: Mapping[str, ServiceError]) -> ServiceError:
-    """Return the error to raise: the first about false scores, else one with the reasons of all dialects."""
+def _worst(client: Client, model: str, errors: Mapping[str, ServiceError]) -> ServiceError:
+    """Return the error to raise: the first about false scores, one about a server that only chats, or all reasons."""
     false = next((error for error in errors.values() if isinstance(error, ScoreMismatchError)), None)
+    if false is None and _chats(client, model):
+        return ServiceError(
+            f"{client.url} chats, and does not say how likely a given answer is; expected "
+            "completions with the log-probabilities of a prompt (echo=true and logprobs, as of vLLM, llama.cpp or "
+            "text-generation-inference). What works with a chat route: a function that asks it and returns a number "
+            "for each text, such as how far an answer agrees with the first one, passed as "
+            "mase.models.Callable(function, outputs='values')"
+        )
     if false is not None or len(errors) == 1:
         return false or next(iter(errors.values()))
     reasons = "; ".join(f"as {name}: {error}" for name, error in errors.items())
