@@ -174,7 +174,8 @@ class Explainer:
             As for one text, with a note of the number of the text, or if `texts` is a single text.
         """
         several, question = documents(texts, fields), Question(target, against)
-        return each(tracked(several) if self.show_progress else several, lambda text: self._explain(text, question))
+        shown = tracked(several) if self.show_progress else several
+        return each(shown, lambda text: self._explain(text, question), ahead=getattr(self.model, "waits", False))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text, and tell a listener how far it is.

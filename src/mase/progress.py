@@ -1,7 +1,10 @@
 """How far an explanation is, for who follows it."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TypeVar
 
 from mase.attribution import Attribution
@@ -12,6 +15,7 @@ from mase.rng import untouched
 __all__ = ["Listener", "Progress", "Reporter", "each", "tracked"]
 
 T = TypeVar("T")
+_THREADS = 2  # texts that are explained at the same time where the model waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +89,30 @@ def tracked(texts: Iterable[T]) -> Iterable[T]:
     return track(texts, "explaining", console=Console(stderr=True))
 
 
-def each(texts: Iterable[T], explain: Callable[[T], Attribution]) -> Iterator[Attribution]:
-    """Yield the attribution of each text. An error gets a note of the number of its text."""
-    for number, text in enumerate(texts):
+def each(texts: Iterable[T], explain: Callable[[T], Attribution], *, ahead: bool = False) -> Iterator[Attribution]:
+    """Yield the attribution of each text, in order. An error gets a note of the number of its text.
+
+    With `ahead` the next text is begun in a second thread, so that a model that waits for its device or a server is
+    asked about it while the scores of the text before are computed. A batch holds rows of one text in any case.
+    """
+
+    def explained(number: int, text: T) -> Attribution:
         try:
-            attribution = explain(text)
+            return explain(text)
         except MaseError as error:
             error.add_note(f"at text number {number}, counted from 0")
             raise
-        yield attribution
+
+    if not ahead:
+        yield from starmap(explained, enumerate(texts))
+        return
+    pool, begun = ThreadPoolExecutor(_THREADS, "mase-explain"), deque[Future[Attribution]]()
+    try:
+        for number, text in enumerate(texts):
+            begun.append(pool.submit(explained, number, text))
+            if len(begun) >= _THREADS:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -160,6 +160,11 @@ class ExpectedOutput:
     def _check_range(self, table: Floats, texts: Sequence[object]) -> None:
         bad = (table < -_ROUNDING) | (table > 1 + _ROUNDING)
         if bad.any():
+            if table.shape[1] > 1 and np.allclose(table.sum(axis=1), 100, atol=1) and (table >= 0).all():
+                raise ModelError(
+                    f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; these are percent, so divide "
+                    "them by 100"
+                )
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
             raise ModelError(
                 f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; pass "

@@ -14,6 +14,7 @@ import numpy as np
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
 from mase.models.callable import Callable
 from mase.models.callable import Kind as Outputs
+from mase.models.tokenizing import of_encoding
 
 __all__ = ["KerasModel"]
 
@@ -138,10 +139,10 @@ class _Scores:
 
 def _ids(function: Function[[str], Any], text: str) -> Any:
     """Return the ids `(t,)` that a function gives for a text; spans after them are left out."""
-    found = function(text)
+    found = of_encoding(function(text))
     if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1:
         found = found[0]
-    ids = np.asarray(getattr(found, "ids", found))
+    ids = np.asarray(found)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or not len(ids):
         raise ShapeError(
             f"the vectorizer returned {type(found).__name__} of shape {ids.shape} for {text!r:.40}, expected a list "

@@ -33,6 +33,7 @@ __all__ = [
     "ids_and_spans",
     "is_of_transformers",
     "longest_first",
+    "of_encoding",
     "read",
     "read_by",
     "shortened",
@@ -251,7 +252,7 @@ def ids_and_spans(
         raise
     except Exception as error:
         raise ModelError(f"tokenize raised {type(error).__name__}: {error}") from error
-    encoded = _of_encoding(encoded)
+    encoded = of_encoding(encoded)
     try:
         pair = (
             isinstance(encoded, tuple | list)
@@ -282,7 +283,7 @@ def ids_and_spans(
     return ids, spans
 
 
-def _of_encoding(encoded: Any) -> Any:
+def of_encoding(encoded: Any) -> Any:
     """Return the ids and spans in an encoding of transformers or of tokenizers; anything else is returned."""
     if isinstance(encoded, Mapping) and "input_ids" in encoded:
         ids, spans = encoded["input_ids"], encoded.get("offset_mapping")

@@ -119,6 +119,11 @@ class TorchModule(Reopened):
         """The device of the module, such as "cpu" or "cuda:0"."""
         return str(device_of(self.module))
 
+    @property
+    def waits(self) -> bool:
+        """Whether this process waits for another device, and can do something else in the meantime."""
+        return self.device != "cpu"
+
     def __getstate__(self) -> Packed:
         engine = self._engine
         state = {name: value for name, value in self.__dict__.items() if name not in ("_engine", "checksum")}

@@ -144,6 +144,11 @@ class HuggingFace(Reopened):
         """The device of the module, such as "cpu" or "cuda:0"."""
         return str(device_of(self.module))
 
+    @property
+    def waits(self) -> bool:
+        """Whether this process waits for another device, and can do something else in the meantime."""
+        return self.device != "cpu"
+
     def __getstate__(self) -> Packed:
         engine, rebuilt = self._engine, ("_engine", "_config", "checksum")
         state = {name: value for name, value in self.__dict__.items() if name not in rebuilt}

@@ -121,7 +121,7 @@ def onnx_model(k=2, head="logits", tokenizer=None, **options):
     return mase.models.OnnxModel(session, tokenizer or fast_tokenizer(), **options)
 
 
-def keras_model(k=2, head="logits", **options):
+def keras_model(k=2, head="logits", vectorizer=None, **options):
     keras = pytest.importorskip("keras")
     ids = keras.Input((None,), dtype="int64")
     embedding = keras.layers.Embedding(len(WORDS), k)
@@ -130,9 +130,13 @@ def keras_model(k=2, head="logits", **options):
     model = keras.Model(ids, dense(summed))
     embedding.set_weights([WEIGHTS[:, :k]])
     dense.set_weights([np.eye(k)])
-    return mase.models.KerasModel(
-        model, lambda text: [WORDS.index(word) if word in WORDS else 1 for word in text.split()] or [0], **options
-    )
+    by_word = lambda text: [WORDS.index(word) if word in WORDS else 1 for word in text.split()] or [0]  # noqa: E731
+    return mase.models.KerasModel(model, vectorizer or by_word, **options)
+
+
+def test_the_vectorizer_of_a_keras_model_may_be_a_tokenizer():
+    model = keras_model(vectorizer=fast_tokenizer())
+    check(explained(Callable(model.predict)), *by_hand(None, special=True))
 
 
 def of_texts(k=2, head="logits"):

@@ -145,6 +145,7 @@ class Service(Callable):
     """
 
     kind: ClassVar[str] = "served model"
+    waits: ClassVar[bool] = True  # for the server
 
     def __init__(
         self,
