@@ -56,9 +56,9 @@ def test_memory_changes_no_bit_and_asks_once(counted):
     found = [mase.Explainer(cached, method=name, **settings)(text).scores for name, settings in SAME_ROWS]
     for one, two in zip(plain, found, strict=True):
         assert np.array_equal(one, two)
-    assert asked == 3304  # and each time one row more, to compare
+    assert asked == 3308  # and each time some rows more, to compare
     # The noise of the last one is its own; N = 300 is a beginning of the same rows but for its last, shorter batch.
-    assert 2003 <= sum(seen) <= 2303
+    assert 2003 <= sum(seen) <= 2306
     assert cached.saved > 0
 
 
@@ -72,7 +72,7 @@ def test_memory_tells_noise_seeds_and_texts_apart(counted):
     n_rows = sum(seen)
     cached.clear()
     mase.Explainer(cached, method="mase-cone", n_samples=64)(text)
-    assert sum(seen) == n_rows + 65
+    assert sum(seen) == n_rows + 66
 
 
 def test_memory_knows_that_noise_belongs_to_rows_and_keys(lstm_model):

@@ -62,7 +62,7 @@ def test_records_hold_the_infidelity_that_mase_evaluate_gives(trial, black_box):
 def test_occlusion_leads_with_the_weightiest_word(trial):
     _, text, found = trial
     assert text.split()[found.records[Configuration("occlusion")].order[0]] == "dull"
-    assert found.records[Configuration("occlusion")].queries == 16
+    assert found.records[Configuration("occlusion")].queries == 19  # the text twice, each word, and some rows again
     assert found.records[Configuration("random")].queries <= 1
 
 

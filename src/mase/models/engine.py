@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from mase.arrays import Floats, Ints
-from mase.errors import CapabilityError, MaseError, ModelError, OptionError
+from mase.errors import CapabilityError, MaseError, ModelError
 from mase.models.autograd import last_operation
 from mase.models.borrow import borrowed, here
 from mase.models.devices import WITHOUT_CUDNN, device_of, out_of_memory
@@ -70,12 +70,12 @@ class Engine:
 
         Raises
         ------
-        OptionError
+        ModelError
             If one has none.
         """
         n, largest = self.n_vectors, int(np.max(np.asarray(ids), initial=0))
         if n is not None and largest >= n:
-            raise OptionError(
+            raise ModelError(
                 f"the tokenizer gives the id {largest}, but the model has vectors for the ids 0 to {n - 1} alone, "
                 "expected the tokenizer of the model; if tokens were added to it, call "
                 "model.resize_token_embeddings(len(tokenizer)) and train their vectors"

@@ -50,6 +50,7 @@ class Repeats:
     def scores(self, row: Floats | Ints, number: int, probe: Probe) -> Floats:
         """Return the scores `(1, k)` of one row `(1, p)` of this number."""
         self.cost.n_queries += 1
+        self.cost.n_compared += 1
         return self.ask(probe, row, 1, number, watch=self.cost)
 
     def response(self, row: Floats | Ints, number: int) -> float:

@@ -17,6 +17,8 @@ class Cost:
     ----------
     n_queries
         Evaluations (rows), including those for setup and for trial runs.
+    n_compared
+        Those of them that were made again, to compare the answers.
     n_gradients
         Evaluations with a backward pass.
     n_floored
@@ -28,6 +30,7 @@ class Cost:
     """
 
     n_queries: int = 0
+    n_compared: int = 0
     n_gradients: int = 0
     n_floored: int = 0
     halved_to: int | None = None

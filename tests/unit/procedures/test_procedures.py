@@ -46,7 +46,7 @@ def test_one_call_for_all(lstm, method, link):
     assert first == second
     assert len(first.scores) == 19
     assert first.link == link
-    assert first.fit.n_queries + 2 * first.fit.n_gradients <= 1003  # a gradient costs about three evaluations
+    assert first.fit.n_queries + 2 * first.fit.n_gradients <= 1006  # a gradient costs about three evaluations
     assert (first.fit.n_gradients > 0) == (method in WHITE) == METHODS[method].needs_gradients
     assert np.isfinite(first.standard_errors).all() == (method not in WITHOUT_ERRORS)
     assert "nan" not in json.dumps(first.to_dict()).lower()
