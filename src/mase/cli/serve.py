@@ -1,9 +1,11 @@
 """`mase serve`: a local page on which explanations are made, touched and read."""
 
 import os
+import tempfile
 import webbrowser
 from collections.abc import Iterable
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import click
@@ -117,10 +119,11 @@ def serve(
         _tell_of_exposure(host, number)
     _tell_of_absent(sources)
     click.echo(server.address(host, number, gate.token))
-    if not no_browser:
-        first = server.address(host, number, gate.once())
-        Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
+    folder = tempfile.TemporaryDirectory(prefix="mase-")
+    if not no_browser:
+        door = _door(Path(folder.name), server.address(host, number, gate.token))
+        Thread(target=_open_browser, args=(door, gate.visited), daemon=True).start()
     try:
         app = application(opened, gate, fields=boxes, corpora=corpora.entries, routes=routes(corpora))
         server.serve(app, listening)
@@ -129,7 +132,21 @@ def serve(
     except KeyboardInterrupt:  # the way to end a server
         tell("mase: ended")
     finally:
+        folder.cleanup()
         corpora.close()
+
+
+def _door(folder: Path, address: str) -> Path:
+    """Return a file that leads to the address: others can read the command line of a browser, but not this folder."""
+    door = folder / "workbench.html"
+    door.write_text(f'<!doctype html><meta http-equiv=refresh content="0; url={address}">\n', encoding="utf-8")
+    return door
+
+
+def _open_browser(door: Path, visited: Event) -> None:
+    webbrowser.open(door.as_uri())
+    visited.wait()
+    door.unlink(missing_ok=True)
 
 
 def _tell_of_exposure(host: str, port: int) -> None:

@@ -99,6 +99,7 @@ def application(
     routes
         Further routes, of corpora.
     """
+    corpora = [{**corpus, "href": f"/{gate.key}{corpus['href']}"} for corpus in corpora]
     server = _Server(models, limits or Limits(), fields, corpora)
 
     @asynccontextmanager
@@ -108,8 +109,9 @@ def application(
 
     app = Starlette(
         routes=[
-            Route("/", server.page),
+            Route("/", server.door),
             Route("/static/{name}", server.static),
+            Route("/api/workbench", server.workbench),
             Route("/api/models", server.list_models),
             Route("/api/predictions", server.predict, methods=["POST"]),
             Route("/api/explanations", server.explain, methods=["POST"]),
@@ -156,7 +158,10 @@ class _Server:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def page(self, _request: Request) -> Response:
+    async def door(self, _request: Request) -> Response:
+        return HTMLResponse(self._files["door.html"].content)
+
+    async def workbench(self, _request: Request) -> Response:
         return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits, self._fields)))
 
     async def static(self, request: Request) -> Response:
