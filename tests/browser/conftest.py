@@ -91,12 +91,13 @@ class Page:
         self.tab = context.new_page()
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
-        self.tab.goto(root + fragment)
+        self.open(fragment)
 
     def open(self, fragment):
         """Open the workbench in another state."""
         self.tab.goto("about:blank")
         self.tab.goto(self.root + fragment)
+        self.tab.locator("body.workbench").wait_for()  # the door leads on
 
     def part(self, name, side="a"):
         return self.tab.locator(f"[data-side={side}] [data-part={name}]")

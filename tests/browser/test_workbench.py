@@ -94,8 +94,7 @@ def test_a_word_at_the_lower_edge_is_taken_out_at_the_first_click(browse):
 def test_the_keyboard_is_enough(browse):
     page = browse(state(model=REFUNDS, **FEW))
     press = page.tab.keyboard.press
-    press("Tab")
-    press("Enter")  # skip to the text
+    page.tab.locator("#a-text:focus").wait_for()
     page.tab.keyboard.type(COMPLAINT)
     page.explained()
     press("Tab")
@@ -288,6 +287,7 @@ def test_the_scheme_and_the_palette_are_kept(browse):
     page.tab.keyboard.press("Escape")
     assert page.tab.locator("#palette").is_hidden()
     page.tab.reload()
+    page.tab.locator("body.workbench").wait_for()
     assert page.tab.evaluate("({ ...document.documentElement.dataset })") == {"scheme": "dark", "palette": "grey"}
     grey = "getComputedStyle(document.body).getPropertyValue('--for')"
     assert page.tab.evaluate(grey) == "160 160 160"

@@ -108,8 +108,8 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def _check_names(place: str, names: Sequence[str]) -> None:
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{place} has the column {repeated!r} twice, expected unique names")
 
 

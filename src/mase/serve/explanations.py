@@ -36,7 +36,7 @@ class Event:
         return b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.data)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Explanation:
     """One explanation, and the newest event of each name, with its number.
 
@@ -58,6 +58,11 @@ class Explanation:
     def is_over(self) -> bool:
         """Whether there is a last event."""
         return any(name in self._newest for name in _LAST)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its result and its events."""
+        return len(self.line or "") + sum(len(event.data) for _, event in self._newest.values())
 
     def tell(self, name: str, data: Any) -> None:
         """Add an event."""
@@ -92,6 +97,7 @@ class Explanation:
         """Wait for the answer of the model, and tell it."""
         assert self.job is not None
         answer = await self.job.answer
+        self.job = None  # which holds this explanation, so that a forgotten one would stay in memory
         if isinstance(answer, Explained):
             self.line = answer.attribution
             attribution = msgspec.Raw(answer.attribution.encode())
@@ -200,8 +206,12 @@ class Explanations:
     def _forget(self) -> None:
         """Forget the oldest explanations that are over."""
         over = [name for name, found in self._by_id.items() if found.is_over]
-        for name in over[: max(0, len(self._by_id) + 1 - self._limits.results)]:
-            del self._by_id[name]
+        room = self._limits.results - 1 - (len(self._by_id) - len(over))
+        kept = 0
+        for n, name in enumerate(reversed(over)):
+            kept += self._by_id[name].size
+            if n >= room or kept > self._limits.kept:
+                del self._by_id[name]
 
 
 async def answer_of(

@@ -166,4 +166,5 @@ document.addEventListener("click", ({ target }) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
 });
 open();
+if (!Object.keys(state.a).some((name) => name.startsWith("text"))) panels.a.boxes.focus();
 poll();
