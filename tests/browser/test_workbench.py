@@ -330,7 +330,7 @@ def test_a_link_of_another_site_opens_the_workbench(chromium, address):
 
 
 def test_a_server_on_another_port_gets_nothing_that_opens_the_workbench(chromium, address):
-    """The page and the images of a server of another user on this machine, which the browser counts as the same site."""
+    """The page and the images of a server of another user, which the browser counts as the same site."""
     asked = []
 
     class Other(BaseHTTPRequestHandler):

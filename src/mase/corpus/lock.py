@@ -28,6 +28,7 @@ __all__ = ["FOLDER", "Lock", "Owner", "check_free", "hold", "owners"]
 FOLDER = "locks"
 # Seconds between two renewals, and after which a lock that was not renewed counts as left behind.
 RENEWED, LEFT_BEHIND = 5.0, 60.0
+_DAY = 86_400.0  # by which no clock is ahead
 _LARGEST = 64 << 10
 
 
@@ -84,7 +85,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the process is still there, as far as that can be known here."""
         if self.is_here:
             return process_start(self.pid) == self.start
-        return time.time() - self.renewed < LEFT_BEHIND
+        return -_DAY < time.time() - self.renewed < LEFT_BEHIND
 
     @property
     def is_here(self) -> bool:

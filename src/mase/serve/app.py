@@ -39,6 +39,7 @@ __all__ = ["application"]
 
 # Seconds after which a line is sent to whoever follows, so that a lost connection is noticed.
 _ALIVE = 15.0
+_BODY_S = 10.0  # in which a request must arrive
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (QueueFullError, 429),
     (LimitError, 413),
@@ -255,10 +256,14 @@ class _Server:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the request has another content type, expected application/json")
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self._limits.body:
-                raise LimitError(f"the request has more than {self._limits.body:,} bytes, expected fewer")
+        try:
+            async with asyncio.timeout(_BODY_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self._limits.body:
+                        raise LimitError(f"the request has more than {self._limits.body:,} bytes, expected fewer")
+        except TimeoutError:
+            raise HTTPException(408, f"the request did not arrive within {_BODY_S:g} seconds") from None
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, ValueError) as error:

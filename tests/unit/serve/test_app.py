@@ -300,8 +300,8 @@ def test_markup_in_the_name_and_the_message_of_a_model(tmp_path):
         assert "broken</i> from the start" in answer.json()["error"]["message"]
 
 
-def left(client, path, body):
-    """Ask, and leave at once; return the status of the answer."""
+def left(client, path, body, *, drips=False):
+    """Ask, and leave at once, or send one byte after the other; return the status of the answer."""
     received = [{"type": "http.request", "body": json.dumps(body).encode()}]
     headers = {**client.headers, "content-type": "application/json", "host": client.base_url.netloc.decode()}
     scope = {
@@ -314,6 +314,9 @@ def left(client, path, body):
     sent = []
 
     async def receive():
+        if drips:
+            await asyncio.sleep(0.05)
+            return {"type": "http.request", "body": b" ", "more_body": True}
         return received.pop() if received else {"type": "http.disconnect"}
 
     async def send(message):
@@ -337,3 +340,8 @@ def test_what_nobody_waits_for_any_more_leaves_the_queue(client):
         assert left(client, f"/api/explanations/{name}/without", {"units": [n]}) == 400
     client.delete(f"/api/explanations/{hanging}")
     assert predict(client).status_code == 200
+
+
+def test_a_request_that_drips_is_ended(client, monkeypatch):
+    monkeypatch.setattr("mase.serve.app._BODY_S", 0.2)
+    assert left(client, "/api/predictions", {}, drips=True) == 408

@@ -259,7 +259,7 @@ class Client:
         return f"dropped the connection or cannot be reached ({type(error).__name__}: {said})"
 
     def _host(self, url: httpx.URL) -> str:
-        """Return the part of an address of the server that can be shown; a host may be the beginning of a credential."""
+        """Return the part of an address that can be shown; a host may be the beginning of a credential."""
         if re.escape(url.host) in self._secrets.pattern.lower():
             return "***"
         return self._scrubbed(f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else ""))
@@ -280,7 +280,9 @@ def _certificates(url: str) -> ssl.SSLContext:
     except OSError as error:  # ssl.SSLError, too
         if not url.startswith("https:"):
             return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, if the server redirects to https
-        variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), "this environment")
+        variable = next(
+            (name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), "this environment"
+        )
         raise OptionError(
             f"the certificates of {variable} cannot be read ({error}), expected those of trusted authorities as PEM; "
             f"correct {variable}, or remove it"

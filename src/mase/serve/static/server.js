@@ -78,7 +78,7 @@ async function events(id, handlers, signal) {
         const blocks = (rest + part.value).split("\n\n");
         rest = blocks.pop();
         for (const block of blocks) {
-          const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? []; // else a line that keeps it alive
+          const [, name, data] = /^event: (\w+)\ndata: ([^]*)$/.exec(block) ?? []; // else a line that keeps it alive
           if (signal.aborted) return;
           if (!name) continue;
           failures = 0;

@@ -288,7 +288,7 @@ def test_an_answer_of_countless_values_is_refused_before_it_is_read(server, monk
     double.faults = [content(b'{"p":[' + piece * 2_000_000 + piece[:-1] + b"]}")]
     model = service(url, token_env="OUR_TOKEN")
     tracemalloc.start()
-    with pytest.raises(ServiceError, match="more than .* values, expected the scores of a batch"):
+    with pytest.raises(ServiceError, match=r"more than .* values, expected the scores of a batch"):
         model.predict(["a text"])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
