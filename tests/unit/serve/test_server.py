@@ -86,14 +86,14 @@ def test_idle_connections_of_a_crowd_make_room(monkeypatch):
             reading = [asyncio.create_task(reader.read()) for reader, _ in crowd]
             for _ in range(600):
                 await asyncio.sleep(0.1)
-                if sum(task.done() for task in reading) == 4:
+                if sum(one.done() for one in reading) == 4:
                     break
             owner, to_owner = await asyncio.open_connection(*listening.getsockname())
             to_owner.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert await asyncio.wait_for(owner.readline(), 60) == b"HTTP/1.1 204 No Content\r\n"
-            assert sum(task.done() for task in reading) >= 4
-            for task in reading:
-                task.cancel()
+            assert sum(one.done() for one in reading) >= 4
+            for one in reading:
+                one.cancel()
             for _, writer in (*crowd, (owner, to_owner)):
                 writer.close()
             running.should_exit = True
