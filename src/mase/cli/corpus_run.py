@@ -1,5 +1,7 @@
 """The work of `mase run`: explain a corpus and list its failures, or say what that will take."""
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import Any
 
 import click
 
-from mase.cli.group import complain, tell
+from mase.cli.group import INTERRUPTED, Terminated, complain, tell
 from mase.cli.streams import aside
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.protocol import Resources
@@ -64,8 +66,14 @@ def explain_corpus(inputs: Sequence[Path], output: str, model: Model, options: M
     MaseError
         As for `mase.run`.
     """
-    with aside():
-        made = run(inputs, output, model=model, **options)
+    try:
+        with aside():
+            made = run(inputs, output, model=model, **options)
+    except Terminated:
+        raise
+    except KeyboardInterrupt:
+        tell(f"interrupted; what is finished is kept. To continue: {shlex.join(['mase', *sys.argv[1:]])}")
+        click.get_current_context().exit(INTERRUPTED)
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     tell(f"{made.folder.place}: {len(made.parts):,} of {counted(made.plan.n_parts, 'part')} finished")
     if report_failures(made, shard):

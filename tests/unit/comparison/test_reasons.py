@@ -116,7 +116,7 @@ def test_means_of_words_have_students_interval_of_paired_differences(scores, fou
     p = np.array([row["p_value"] for row in table.values()])
     shifted = [row["shifted"] for row in table.values()]
     assert shifted == (stats.false_discovery_control(p) <= RATE).tolist()
-    assert sum(shifted) == found.shifts.shifted < np.count_nonzero(p <= RATE)
+    assert sum(shifted) == found.shifts.shifted <= np.count_nonzero(p <= RATE)
     assert {shift.word for shift in found.shifts.listed} >= {"w0", "w1"}
     differences = [shift.difference for shift in found.shifts.listed]
     assert differences == sorted(differences, key=abs, reverse=True)
