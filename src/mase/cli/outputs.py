@@ -142,8 +142,8 @@ class WholeFile(AbstractContextManager["WholeFile"]):
 class Screen:
     """Prints heat maps to a screen with a progress bar; failures go to standard error instead."""
 
-    def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
-        self.maps, self.progress = HeatMaps(console, numbered=numbered), progress
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool, details: bool) -> None:
+        self.maps, self.progress = HeatMaps(console, numbered=numbered, details=details), progress
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Print an attribution, with the options of the command in its notes."""

@@ -29,8 +29,8 @@ def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[
             raise OptionError(f"got {names} with an Explainer, expected neither; the explainer has its own options")
         return partial(_same, model)
     if isinstance(model, str | os.PathLike):
-        return partial(_opened, os.fspath(model), tokenizer, dict(options))
-    return partial(_same, Explainer(model, tokenizer, **options))
+        return partial(_opened, os.fspath(model), tokenizer, {"evidence": 0, **options})
+    return partial(_same, Explainer(model, tokenizer, **{"evidence": 0, **options}))
 
 
 def of_documents(model: Any, options: ExplainerOptions) -> dict[str, Any]:

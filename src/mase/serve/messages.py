@@ -7,6 +7,7 @@ import msgspec
 from mase.budget import NSamples
 from mase.choices import Long
 from mase.citing import METHOD, UNITS
+from mase.defaults import EVIDENCE
 from mase.document import Scalar
 from mase.errors import OptionError
 
@@ -53,7 +54,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     reference: str | None = None
     link: str | None = None
     seed: int = 0
-    evidence: int = 5
+    evidence: int = EVIDENCE
     zoom: int = 0
     long: Long | None = None
     fixed: tuple[str, ...] = ()
