@@ -94,7 +94,9 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "keras": ("mase.models.keras", "mase.models.keras_torch"),
     "matplotlib": (
         "mase.render.dot_plot",
+        "mase.render.figure",
         "mase.render.picture",
+        "mase.render.pictures",
         "mase_paper.experiments.plots",
     ),
     "pandas": (

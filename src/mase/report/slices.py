@@ -134,6 +134,7 @@ def _text(entry: Entry) -> dict[str, Any]:
         "row": entry.row,
         "id": entry.id,
         "prediction": entry.prediction,
+        "label": entry.label,
         "response": entry.response,
         "against": entry.against,
         "link": entry.link,

@@ -42,7 +42,9 @@ def test_kept_columns_of_earlier_runs_do_not_stand_for_predictions(tmp_path):
 
 
 def explained(seed):
-    explainer = mase.Explainer(classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed)
+    explainer = mase.Explainer(
+        classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed, evidence=0
+    )
     return [explainer(text, target="1") for text in TEXTS[:10]]
 
 
