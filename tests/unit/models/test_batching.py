@@ -21,9 +21,9 @@ def test_out_of_memory_of_torch_halves_the_batch():
             raise torch.OutOfMemoryError("out of memory")
         return logits
 
-    found, _ = explain(Wrapped(wrap), n_samples=200, evidence=0)
+    found, _ = explain(Wrapped(wrap), n_samples=200)
     assert max(seen) > 32
-    assert found.scores == pytest.approx(explain(Wrapped(lambda z: z), n_samples=200, evidence=0)[0].scores, abs=1e-6)
+    assert found.scores == pytest.approx(explain(Wrapped(lambda z: z), n_samples=200)[0].scores, abs=1e-6)
 
 
 def test_out_of_memory_halves_the_batches_of_predictions_too():

@@ -81,8 +81,8 @@ def test_flags_and_errors(tmp_path):
     found = list(entries(run, Flags("label", 0.5)))
     confident = found[0].probability >= 0.5
     low = 0 if confident else LOW_CONFIDENCE
-    assert [entry.flags for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
-    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE
+    assert [entry.flags & ~CARE for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
+    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE | CARE
     assert [entry.kept for entry in found] == [("pos",), ("neg",), (None,), ("pos",)]
     assert (found[3].error, found[3].message, found[3].text) == ("InvalidTextError", "no ␛ text", "bad")
     assert found[2].notes == (("few-samples", "few"),)
