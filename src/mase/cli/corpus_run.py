@@ -37,13 +37,7 @@ _OF_THE_RUN = (
 
 
 def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
-    """Return the paths of the inputs.
-
-    Raises
-    ------
-    UsageError
-        If one is empty, or the output is in a folder that is read.
-    """
+    """Return the paths of the inputs."""
     if "" in inputs:
         raise click.UsageError("got an empty file name, expected INPUT...; is a variable of your shell not set?")
     if output == "":
@@ -59,13 +53,7 @@ def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
 
 
 def explain_corpus(inputs: Sequence[Path], output: str, model: Model, options: Mapping[str, Any]) -> None:
-    """Explain a corpus, list the texts that failed, and exit with 1 if there are any.
-
-    Raises
-    ------
-    MaseError
-        As for `mase.run`.
-    """
+    """Explain a corpus, list the texts that failed, and exit with 1 if there are any."""
     try:
         with aside():
             made = run(inputs, output, model=model, **options)
@@ -96,13 +84,7 @@ def report_failures(made: Run, shard: Shard) -> int:
 
 
 def report_estimate(inputs: Sequence[Path], model: Model, question: Question, options: Mapping[str, Any]) -> None:
-    """Print what a run will take, after a few texts were explained. Nothing is written.
-
-    Raises
-    ------
-    MaseError
-        If the input cannot be read, an option is invalid, or none of these texts can be explained.
-    """
+    """Print what a run will take, after a few texts were explained. Nothing is written."""
     source = open_source(inputs, **{name: options[name] for name in (*_OF_THE_INPUT, *_OF_DOCUMENTS)})
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)

@@ -66,13 +66,6 @@ def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Ex
     """Explain every text that has no result, pass the results to every output, and exit with 1 if any text ever failed.
 
     Without `expected`, there is no file to resume from.
-
-    Raises
-    ------
-    MaseError
-        If the first text fails for a reason that concerns the command.
-    DataError
-        If the file to resume from holds results that this command would not have made.
     """
     record = None if destinations.record is None else JsonFile(destinations.record)
     files = [WholeFile(claim, form) for claim, form in destinations.files]

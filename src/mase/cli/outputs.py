@@ -38,13 +38,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
         self._is_file = not claim.output.is_stream
 
     def earlier(self) -> Iterator[Attribution | Failure]:
-        """Yield the existing results, then cut off an incomplete last line.
-
-        Raises
-        ------
-        DataError
-            If the file has other content, or cannot be read or written.
-        """
+        """Yield the existing results, then cut off an incomplete last line."""
         results = Earlier(self.claim.place)
         yield from results
         self._end = results.end

@@ -165,13 +165,7 @@ def _tell_of_absent(sources: Iterable[str]) -> None:
 
 
 def _check_names(what: str, names: Iterable[str]) -> None:
-    """Check that names can be in a page and in its requests.
-
-    Raises
-    ------
-    OptionError
-        If one is not valid Unicode, such as a path whose bytes are not UTF-8.
-    """
+    """Check that names can be in a page and in its requests."""
     for name in names:
         if valid_text(name) != name:
             raise OptionError(
@@ -180,13 +174,7 @@ def _check_names(what: str, names: Iterable[str]) -> None:
 
 
 def _check_server(**options: Any) -> None:
-    """Check that a server is given with names of its models, and without options of models that are loaded.
-
-    Raises
-    ------
-    UsageError
-        If it is not.
-    """
+    """Check that a server is given with names of its models, and without options of models that are loaded."""
     from mase.cli.code import check_unused
 
     if click.get_current_context().get_parameter_source("models") is ParameterSource.DEFAULT:

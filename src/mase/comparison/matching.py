@@ -92,13 +92,7 @@ ORDER BY least(first_probability, second_probability) DESC, first_row
 
 
 def match(database: Database, first: Run, second: Run) -> Texts:
-    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match.
-
-    Raises
-    ------
-    DataError
-        If an id is in a run twice, or if the documents cannot be compared because a run was made without them.
-    """
+    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match."""
     documents = [run.manifest.asked.documents for run in (first, second)]
     if not all(documents) and first.manifest.asked.input != second.manifest.asked.input:
         raise DataError(

@@ -98,13 +98,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def owners(storage: Storage) -> list[Owner]:
-    """Return the owners of all locks of a run, also of those that were left behind.
-
-    Raises
-    ------
-    DataError
-        If a lock cannot be read.
-    """
+    """Return the owners of all locks of a run, also of those that were left behind."""
     found = (_read(storage, name) for name in storage.names(FOLDER) if not name.startswith("."))
     return [owner for owner in found if owner is not None]
 
@@ -123,15 +117,7 @@ class Lock:
         self._storage, self._other, self._is_deleted = storage, False, False
 
     def check(self) -> None:
-        """Check that the lock is still this process's.
-
-        Raises
-        ------
-        LockedError
-            If it is not.
-        DataError
-            If the folder of the run is gone.
-        """
+        """Check that the lock is still this process's."""
         if self._is_deleted:
             check_there(self._storage)
         if self._other:
@@ -160,15 +146,7 @@ class Lock:
 
 @contextmanager
 def hold(storage: Storage, shard: Shard, progress: Callable[[], Mapping[str, float | None]]) -> Iterator[Lock]:
-    """Hold the lock of a shard during the block, and renew it with what `progress` returns.
-
-    Raises
-    ------
-    LockedError
-        If another process works on the run.
-    DataError
-        If the lock cannot be written.
-    """
+    """Hold the lock of a shard during the block, and renew it with what `progress` returns."""
     lock, ended = Lock(storage, Owner.this_process(shard)), Event()
 
     def renew() -> None:
@@ -189,13 +167,7 @@ def hold(storage: Storage, shard: Shard, progress: Callable[[], Mapping[str, flo
 
 
 def check_free(storage: Storage, shard: Shard) -> None:
-    """Check, without taking the lock, that no other process works on a run.
-
-    Raises
-    ------
-    LockedError
-        If one does.
-    """
+    """Check, without taking the lock, that no other process works on a run."""
     owner = Owner.this_process(shard)
     for other in owners(storage):
         if other.is_alive and not other.allows(owner):

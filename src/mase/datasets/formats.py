@@ -40,15 +40,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
-    """Yield the rows of a table, with at least these columns if it has them. For an invalid row, yield its error.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or the beginning of the next row is ambiguous.
-    MissingDependencyError
-        If it is Parquet and pyarrow is not installed.
-    """
+    """Yield the rows of a table, with at least these columns if it has them. For an invalid row, yield its error."""
     kind = format_of(path)
     try:
         if kind in _PARQUET:

@@ -31,13 +31,6 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
 
     Bars to the right increase the response of the target, and bars to the left decrease it. The interval of a pale bar
     includes 0. Unsigned scores have a third colour.
-
-    Raises
-    ------
-    OptionError
-        If k is less than 1.
-    MissingDependencyError
-        If matplotlib is not installed.
     """
     k = check_integer("k", k, 1)
     words = sorted(strongest(attribution, k), key=attribution.word_scores.index)

@@ -15,13 +15,7 @@ PICTURES = {".png": None, ".svg": "Date", ".pdf": "CreationDate"}
 
 
 def check_matplotlib() -> None:
-    """Check that figures can be made, before any work.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
+    """Check that figures can be made, before any work."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:

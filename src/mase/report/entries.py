@@ -132,13 +132,7 @@ class Entry:
 
 
 def entries(run: Run, flags: Flags) -> Iterator[Entry]:
-    """Yield the texts of the finished parts of a run, in order; one part is in memory at a time.
-
-    Raises
-    ------
-    DataError
-        If a file of the run cannot be read or is invalid.
-    """
+    """Yield the texts of the finished parts of a run, in order; one part is in memory at a time."""
     kept, classes = run.manifest.asked.kept, run.manifest.labels
     for part in run.parts:
         by_row = _responses(run.part("responses", part))

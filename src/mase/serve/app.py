@@ -244,15 +244,7 @@ class _Server:
         return self._models[name]
 
     async def _read(self, request: Request, kind: type[T]) -> T:
-        """Return the body of a request.
-
-        Raises
-        ------
-        LimitError
-            If it is too long.
-        OptionError
-            If it is not JSON of this kind.
-        """
+        """Return the body of a request."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the request has another content type, expected application/json")
         body = bytearray()
@@ -271,13 +263,7 @@ class _Server:
 
 
 async def _answer(request: Request, model: ServedModel, ask: Predict | Without | Regenerate) -> Any:
-    """Return the answer of a model to a request that was read.
-
-    Raises
-    ------
-    ClientDisconnect
-        If whoever asked has gone before the model was asked.
-    """
+    """Return the answer of a model to a request that was read."""
     answer = await answer_of(model, ask, request.receive)  # once the body was read, it waits until they leave
     if isinstance(answer, Cancelled):
         raise ClientDisconnect

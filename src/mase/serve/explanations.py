@@ -114,27 +114,13 @@ class Explanation:
         return {"python": python(model, ask), "command": command(model, ask)}
 
     def attribution(self, response: str | None = None) -> Attribution:
-        """Return the attribution, with a response first.
-
-        Raises
-        ------
-        OptionError
-            If there is none.
-        UnknownNameError
-            If it has no such response.
-        """
+        """Return the attribution, with a response first."""
         found = loads(self.finished())
         assert isinstance(found, Attribution)
         return found if response is None else found.of(response)
 
     def finished(self) -> str:
-        """Return the attribution as a line of JSON.
-
-        Raises
-        ------
-        OptionError
-            If there is none.
-        """
+        """Return the attribution as a line of JSON."""
         if self.line is None:
             raise OptionError("the explanation has no result, expected one that is finished; wait for its last event")
         return self.line
@@ -149,13 +135,7 @@ class Explanations:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, model: ServedModel, ask: Explain) -> str:
-        """Put an explanation into the queue of its model and return its id.
-
-        Raises
-        ------
-        ModelError, LimitError
-            If the model cannot take it.
-        """
+        """Put an explanation into the queue of its model and return its id."""
         found = Explanation(model, ask)
         found.job = model.submit(ask, found.tell)
         self._start(found.finish())
@@ -171,13 +151,7 @@ class Explanations:
         return found
 
     async def cancel(self, name: str) -> None:
-        """Cancel an explanation; one that is over stays as it is.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of this id.
-        """
+        """Cancel an explanation; one that is over stays as it is."""
         await self._end(self[name])
 
     async def follow(self, found: Explanation, alive: float) -> AsyncIterator[Event | None]:
@@ -225,11 +199,6 @@ async def answer_of(
         The model and the request.
     leaving
         Returns when whoever asked has gone. A request that waits then is not answered.
-
-    Raises
-    ------
-    MaseError
-        If the model fails.
     """
     job = model.submit(ask)
     left = asyncio.ensure_future(leaving())

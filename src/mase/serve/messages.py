@@ -231,13 +231,7 @@ _LENGTH = 4
 
 
 def encode(message: ToModel | FromModel) -> bytes:
-    """Return a message as a frame: its length in four bytes, and its content.
-
-    Raises
-    ------
-    OptionError
-        If an integer has more than 64 bits.
-    """
+    """Return a message as a frame: its length in four bytes, and its content."""
     try:
         content = _ENCODER.encode(message)
     except OverflowError as error:

@@ -20,13 +20,7 @@ _HEAD_S = 10.0
 
 
 def bind(host: str, port: int | None, usual: int) -> socket.socket:
-    """Return a socket that listens; without a port the usual one, or a free one if that is taken.
-
-    Raises
-    ------
-    OptionError
-        If the address cannot be used.
-    """
+    """Return a socket that listens; without a port the usual one, or a free one if that is taken."""
     ports = (usual, 0) if port is None else (port,)
     for number, one in enumerate(ports, 1):
         try:
@@ -67,13 +61,7 @@ def address(host: str, port: int, token: str) -> str:
 
 
 def serve(app: ASGIApp, listening: socket.socket) -> None:
-    """Answer requests until Ctrl-C or SIGTERM.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        When it has ended.
-    """
+    """Answer requests until Ctrl-C or SIGTERM."""
     Server(app).run(sockets=[listening])
 
 
