@@ -190,7 +190,7 @@ def _costs(evaluation: Evaluation) -> Table:
     for method in evaluation.methods:
         cost = evaluation.cost(method)
         cells = (f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}")
-        rows.append(_row(method, ("-",) * len(cells) if isnan(cost["seconds"]) else cells))
+        rows.append(_row(method, cells if cost["seconds"] > 0 else ("-",) * len(cells)))  # NaN, and scores of others
     return Table(("cost per text", "evaluations", "gradients", "seconds"), tuple(rows))
 
 
