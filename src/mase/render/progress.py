@@ -120,8 +120,8 @@ class Progress:
 
     @property
     def per_second(self) -> float:
-        """Texts per second since the beginning."""
-        return self.n_done / max(self.seconds, 1e-9)
+        """Texts per second from the beginning to the last step."""
+        return self.n_done / max(self._at, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
