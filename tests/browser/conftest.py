@@ -98,6 +98,7 @@ class Page:
         self.tab.goto("about:blank")
         self.tab.goto(self.root + fragment)
         self.tab.locator("body.workbench").wait_for()  # the door leads on
+        self.tab.wait_for_function("document.readyState === 'complete'")
 
     def part(self, name, side="a"):
         return self.tab.locator(f"[data-side={side}] [data-part={name}]")

@@ -166,5 +166,6 @@ document.addEventListener("click", ({ target }) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
 });
 open();
-if (!Object.keys(state.a).some((name) => name.startsWith("text"))) panels.a.boxes.focus();
+const isNew = !Object.keys(state.a).some((name) => name.startsWith("text"));
+if (isNew && document.activeElement === document.body) panels.a.boxes.focus();
 poll();
