@@ -98,7 +98,8 @@ class Page:
         self.tab.goto("about:blank")
         self.tab.goto(self.root + fragment)
         self.tab.locator("body.workbench").wait_for()  # the door leads on
-        self.tab.wait_for_function("document.readyState === 'complete'")
+        while self.tab.evaluate("document.readyState") != "complete":
+            self.tab.wait_for_timeout(20)
 
     def part(self, name, side="a"):
         return self.tab.locator(f"[data-side={side}] [data-part={name}]")
