@@ -72,17 +72,17 @@ def _cases(model: Model, device: str) -> dict[str, Case]:
     cases: dict[str, Case] = {
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b, N, device) for b in BATCHES[device]
     }
-    explainers = {one: mase.Explainer(model, n_samples=N, precision=one) for one in PRECISIONS}
+    explainers = {one: mase.Explainer(model, n_samples=N, precision=one, evidence=0) for one in PRECISIONS}
     if device != "cpu":
-        explainers["float32, least squares"] = mase.Explainer(model, n_samples=N, estimator="least-squares")
-        explainers["float32, mase-nlgp"] = mase.Explainer(model, method="mase-nlgp", n_samples=N)
+        explainers["float32, least squares"] = mase.Explainer(model, n_samples=N, estimator="least-squares", evidence=0)
+        explainers["float32, mase-nlgp"] = mase.Explainer(model, method="mase-nlgp", n_samples=N, evidence=0)
     return cases | {f"explanation, {name}": lambda e=one: e(TEXT) for name, one in explainers.items()}
 
 
 def _agreement(model: Model, method: str) -> dict[str, float]:
     """Return the rank correlation of scores in half precision and float32, and of two seeds in float32."""
     exact, half, other = (
-        mase.Explainer(model, method=method, n_samples=N, precision=precision, seed=seed)(TEXT).scores
+        mase.Explainer(model, method=method, n_samples=N, precision=precision, seed=seed, evidence=0)(TEXT).scores
         for precision, seed in (("float32", 0), ("bfloat16", 0), ("float32", 1))
     )
     return {

@@ -71,7 +71,7 @@ def main() -> None:
     watch.wrap(*ONCE[0], ONCE[1], max)
     watch.wrap(model.module.lstm, "forward", "inside it: the LSTM layer")
     ids = torch.tensor([model.encode(TEXT).ids]).repeat(64, 1)
-    explainers = {method: mase.Explainer(model, method=method, n_samples=N) for method in METHODS}
+    explainers = {method: mase.Explainer(model, method=method, n_samples=N, evidence=0) for method in METHODS}
     rounds: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
     bare: list[float] = []
     for _ in range(WARMING + ROUNDS):

@@ -67,9 +67,9 @@ def main() -> None:
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b) for b in (16, 32, 64, 128, 256)
     }
     for method in ("mase", "mase-paper", "mase-sparse"):
-        explainer = mase.Explainer(model, method=method, n_samples=N)
+        explainer = mase.Explainer(model, method=method, n_samples=N, evidence=0)
         cases[f"explanation, {method}"] = lambda e=explainer: e(TEXT)
-    default = mase.Explainer(model)
+    default = mase.Explainer(model, evidence=0)
     n_auto = default(TEXT).fit.n_queries
     cases["default: forwards alone"] = lambda: bare(model.module, ids, 64, n_auto)
     cases["default: explanation"] = lambda: default(TEXT)

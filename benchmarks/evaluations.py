@@ -48,7 +48,9 @@ def relative_errors(
     """Return the root mean square, over texts and seeds, of |scores - truth| / |truth| with n evaluations."""
     squares = []
     for seed in range(1, seeds + 1):
-        explainer = mase.Explainer(model, method=method, units=UNITS, n_samples=n, seed=seed, precision=precision)
+        explainer = mase.Explainer(
+            model, method=method, units=UNITS, n_samples=n, seed=seed, precision=precision, evidence=0
+        )
         for text, truth in truths.items():
             squares.append(np.sum((explainer(text).scores - truth) ** 2) / np.sum(truth**2))
     return float(np.sqrt(np.mean(squares)))
@@ -67,7 +69,7 @@ def evaluations_for(error: float, grid: Sequence[int], errors: Sequence[float]) 
 
 def equal_error(model: Any, texts: Sequence[str], n_long: int, seeds: int, precision: Precision) -> dict[str, Any]:
     """Return the errors of both estimators, and the N at which ours reaches that of `mase-paper`."""
-    long_run = mase.Explainer(model, method="mase-nlgp", units=UNITS, n_samples=n_long, precision=precision)
+    long_run = mase.Explainer(model, method="mase-nlgp", units=UNITS, n_samples=n_long, precision=precision, evidence=0)
     truths = {text: long_run(text).scores for text in texts}
     literal = relative_errors(model, "mase-paper", LITERAL, seeds, precision, truths)
     ours = [relative_errors(model, "mase-nlgp", n, seeds, precision, truths) for n in ERROR_GRID]

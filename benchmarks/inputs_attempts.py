@@ -60,7 +60,7 @@ def pair_attempts(reading: Reading, first: str, second: str) -> list[Attempt]:
     pipe = transformers.pipeline("text-classification", model=reading.module, tokenizer=words, top_k=None)
 
     def by_mase() -> str:
-        found = mase.Explainer(reading.module, words, n_samples=N)((first, second))
+        found = mase.Explainer(reading.module, words, n_samples=N, evidence=0)((first, second))
         return f"{len(found.units)} words, each with its field"
 
     def by_shap() -> str:
@@ -109,7 +109,7 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
     n = ids.shape[1]
 
     def by_mase(long: Any) -> str:
-        found = mase.Explainer("bert-imdb", units="sentence", n_samples=N, long=long)(text)
+        found = mase.Explainer("bert-imdb", units="sentence", n_samples=N, long=long, evidence=0)(text)
         if found.truncation is None:
             return f"{len(found.windows)} windows, all {len(found.units)} sentences have scores"
         kept, total = found.truncation.n_kept, found.truncation.n_total

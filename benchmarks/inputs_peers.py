@@ -135,17 +135,14 @@ class Input:
 def by_mase(given: Input) -> Floats:
     """Return the scores of mase with its default method."""
     explainer = mase.Explainer(
-        given.reading.adapter,
-        units=given.units,
-        n_samples=given.n,
-        long="windows" if given.long else "cut",
+        given.reading.adapter, units=given.units, n_samples=given.n, long="windows" if given.long else "cut", evidence=0
     )
     return explainer(given.document, target=given.target).scores
 
 
 def by_mase_cut(given: Input) -> Floats:
     """Return the scores of mase for what the model reads of the text, and 0 for the rest."""
-    found = mase.Explainer(given.reading.adapter, units=given.units, n_samples=given.n)(
+    found = mase.Explainer(given.reading.adapter, units=given.units, n_samples=given.n, evidence=0)(
         given.document, target=given.target
     )
     scores = np.zeros(len(given.spans))

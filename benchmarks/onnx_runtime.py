@@ -78,7 +78,7 @@ def _compared(models: dict[str, Model], texts: list[str]) -> dict[str, dict]:
 
 
 def _explainer(model: Model, seed: int = 0) -> mase.Explainer:
-    return mase.Explainer(model, method="mase-mask", reference=REFERENCE, n_samples=N, seed=seed)
+    return mase.Explainer(model, method="mase-mask", reference=REFERENCE, n_samples=N, seed=seed, evidence=0)
 
 
 def _seconds(explainers: dict[str, mase.Explainer]) -> dict[str, list[float]]:

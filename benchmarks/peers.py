@@ -116,7 +116,7 @@ def padded(model: Any, words: Any) -> Callable[[list[str]], np.ndarray]:
 def lstm_cases() -> dict[str, Case]:
     """Return the cases of the bundled LSTM."""
     model, n = mase.models.load("lstm-imdb"), N["lstm-imdb"]
-    ids, explainer = model.encode(TEXT).ids, mase.Explainer(model, n_samples=n)
+    ids, explainer = model.encode(TEXT).ids, mase.Explainer(model, n_samples=n, evidence=0)
     cases: dict[str, Case] = {f"bare forwards, batch {b}": bare(model.module, ids, n, b) for b in (32, 64)}
     cases["mase"] = lambda: explainer(TEXT)
     return cases | dict(by_captum(model.module, ids, 1, n)) | dict(by_text(model.predict, n))
@@ -128,7 +128,7 @@ def bert_cases() -> dict[str, Case]:
     model, ids = adapter.module, adapter.encode(TEXT).ids
     cases: dict[str, Case] = {f"bare forwards, batch {b}": bare(model, ids, n, b) for b in (8, 16, 32)}
     for precision in ("float32", "bfloat16"):
-        explainer = mase.Explainer(adapter, n_samples=n, precision=precision)
+        explainer = mase.Explainer(adapter, n_samples=n, precision=precision, evidence=0)
         cases[f"mase, {precision}"] = lambda e=explainer: e(TEXT)
     cases |= dict(by_captum(lambda batch: model(batch).logits, ids, words.mask_token_id, n))
     return cases | dict(by_text(padded(model, words), n)) | dict(by_interpreto(model, words, n))

@@ -44,10 +44,9 @@ def served() -> Iterator[str]:
 
 
 def client_of(address: str) -> httpx.Client:
-    """Return a client with the cookie, once the model is ready."""
-    own = address.partition("/?")[0]
-    client = httpx.Client(base_url=own, headers={"Origin": own}, timeout=60)
-    client.get(address)
+    """Return a client with the token, once the model is ready."""
+    own, _, token = address.partition("/?token=")
+    client = httpx.Client(base_url=own, headers={"Origin": own, "Authorization": f"Bearer {token}"}, timeout=60)
     while client.get("/api/models").json()["models"][0]["state"] != "ready":
         time.sleep(0.1)
     return client

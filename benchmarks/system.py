@@ -54,13 +54,13 @@ def memory() -> dict[str, float]:
     module = Transformer().eval()
     model = mase.models.TorchModule(module, tokenize=lambda text: [ord(word[0]) for word in text.split()])
     text = " ".join(WORDS[i % len(WORDS)] for i in range(512))
-    explainer = mase.Explainer(model, n_samples=1000)
+    explainer = mase.Explainer(model, n_samples=1000, evidence=0)
     batch = 8
     ids = torch.randint(0, 1000, (batch, 512))
     with torch.no_grad():
         module(ids)
     bare = peak()
-    explainer = mase.Explainer(model, n_samples=1000, batch_size=batch)
+    explainer = mase.Explainer(model, n_samples=1000, batch_size=batch, evidence=0)
     # One forward pass of this layer takes a second: the coordinates and answers of N = 1000 are there from the start.
     explainer(text)
     once = peak()
@@ -72,7 +72,7 @@ def memory() -> dict[str, float]:
 def growth() -> float:
     """Return how much the peak memory of this process grows over 2,000 texts, in MiB."""
     torch.set_num_threads(1)
-    explainer = mase.Explainer("lstm-imdb", n_samples=16)
+    explainer = mase.Explainer("lstm-imdb", n_samples=16, evidence=0)
     for number in range(2200):
         if number == 200:
             before = peak()
@@ -134,7 +134,7 @@ def two_processes() -> dict[str, float]:
 
 def mixed_lengths() -> dict[str, float]:
     """Return the throughput on texts of 10 to 80 words in shuffled order, relative to that in order of length."""
-    explainer = mase.Explainer("lstm-imdb", n_samples=400)
+    explainer = mase.Explainer("lstm-imdb", n_samples=400, evidence=0)
     texts = {length: [" ".join(WORDS[s : s + length]) for s in range(6)] for length in (10, 20, 40, 80)}
     ordered = [text for group in texts.values() for text in group]
     shuffled = ordered[::4] + ordered[1::4] + ordered[2::4] + ordered[3::4]
@@ -152,7 +152,7 @@ def batch_sizes() -> dict[str, float]:
         text = " ".join(WORDS[:length])
         cases: dict[str, Case] = {}
         for size in ("auto", 16, 32, 64, 128, 256):
-            explainer = mase.Explainer("lstm-imdb", batch_size=size)
+            explainer = mase.Explainer("lstm-imdb", batch_size=size, evidence=0)
             cases[str(size)] = lambda e=explainer, t=text: e(t)
         seconds = interleaved(cases, 3 * ROUNDS)
         units = [statistics.mean(values) for values in zip(*seconds.values(), strict=True)]

@@ -20,7 +20,7 @@ BUSY = "while True: pass"
 
 def main() -> None:
     """Measure, print and write."""
-    explainer = mase.Explainer("lstm-imdb")
+    explainer = mase.Explainer("lstm-imdb", evidence=0)
 
     def limited() -> None:
         with threadpool_limits(1, user_api="blas"):

@@ -77,7 +77,7 @@ def measure(part: tuple[str, str, int, tuple[int, ...]], data_dir: str, records:
     """Write the comparisons of a part that its file lacks."""
     name, dataset, n_texts, ranks = part
     model, split = load(name), load_split(dataset, "validation", data_dir)
-    explainers = [mase.Explainer(model, n_samples=1000, seed=seed) for seed in (0, 1)]
+    explainers = [mase.Explainer(model, n_samples=1000, seed=seed, evidence=0) for seed in (0, 1)]
     with continued(records / f"{name}.jsonl", made_with(model, split)) as file:
         for chosen in islice(choose(model, split, 0), len(file.known) // len(ranks), n_texts):
             file.append(compared(*explainers, chosen.text, ranks))

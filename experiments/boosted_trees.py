@@ -55,7 +55,7 @@ def rows(model: Any, text: str, n: int, seed: int) -> Problem:
     """Return the problem of n rows of a text."""
     kept = Kept()
     method = resolve("proxy-spex", estimator=kept, n_samples=n)
-    mase.Explainer(model, method=method, units="wordpunct", seed=seed)(text)
+    mase.Explainer(model, method=method, units="wordpunct", seed=seed, evidence=0)(text)
     return kept.problems[0]
 
 

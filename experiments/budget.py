@@ -91,7 +91,9 @@ class Trial:
 def trial(model: Model, chosen: Chosen, grid: Sequence[NSamples]) -> Trial:
     """Explain one text with several numbers of samples."""
     bound = with_cache(masker(model, chosen.text))
-    every = [mase.Explainer(model, method=METHOD, n_samples=n)(chosen.text, target=chosen.target) for n in grid]
+    every = [
+        mase.Explainer(model, method=METHOD, n_samples=n, evidence=0)(chosen.text, target=chosen.target) for n in grid
+    ]
     found = {int(one.method["n_samples"]): one for one in every}
     flipped = {n: flips(bound, one.order, chosen.target, KS).tolist() for n, one in found.items()}
     return Trial(

@@ -74,7 +74,9 @@ def explain(target: str, args: argparse.Namespace) -> None:
             for name in args.methods:
                 for seed in range(args.n_seeds):
                     if (name, chosen.row, seed) not in done:
-                        explainer = mase.Explainer(model, method=method_of(name), seed=seed, precision=args.precision)
+                        explainer = mase.Explainer(
+                            model, method=method_of(name), seed=seed, precision=args.precision, evidence=0
+                        )
                         file.append([{"method": name} | explanation(explainer, chosen)])
 
 

@@ -65,7 +65,7 @@ def explained(model: Model, method: Method, text: str, seed: int, by: Sequence[F
     assert isinstance(method.strategy, Regression)
     design = Kept(method.strategy.design, by)
     method = replace(method, strategy=replace(method.strategy, design=design), n_samples="auto")
-    found = mase.Explainer(model, method=method, seed=seed)(text)
+    found = mase.Explainer(model, method=method, seed=seed, evidence=0)(text)
     return found.scores, found.standard_errors, *design.kept
 
 

@@ -78,7 +78,9 @@ def explain(target: str, args: argparse.Namespace) -> None:
             for n_samples, seed in plan:
                 if (n_samples, chosen.row, seed) not in done:
                     method = replace(resolve("mase"), n_samples=n_samples)
-                    found = mase.Explainer(model, method=method, seed=seed, precision=args.precision)(chosen.text)
+                    found = mase.Explainer(model, method=method, seed=seed, precision=args.precision, evidence=0)(
+                        chosen.text
+                    )
                     told = {"reliable": found.verdict.reliable, "r2_held_out": found.r2_held_out}
                     line = {"n_samples": n_samples} | told
                     file.append([line | recorded(found, chosen, seed)])

@@ -57,11 +57,11 @@ def problems(model: Model, method: Method, text: str) -> Iterator[Problem]:
     assert isinstance(method.strategy, Regression)
     design = Kept(method.strategy.design)
     first = replace(method, strategy=replace(method.strategy, design=design), n_samples="auto")
-    mase.Explainer(model, method=first, seed=0)(text)
+    mase.Explainer(model, method=first, seed=0, evidence=0)(text)
     for seed in range(1, N_DRAWN + 1):
         recorded = Recorded()
         strategy = Regression(Kept(method.strategy.design, design.kept), recorded)
-        mase.Explainer(model, method=replace(first, strategy=strategy), seed=seed)(text)
+        mase.Explainer(model, method=replace(first, strategy=strategy), seed=seed, evidence=0)(text)
         yield replace(recorded.problems[0], chains=None, aim=None)
 
 

@@ -139,7 +139,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
 
 def again(model: Any, method: Method, text: str, scores: Floats, precision: Precision) -> dict[str, Any]:
     """Return how far an explanation with another seed agrees with the scores `(p,)`, and how sure it is of its own."""
-    found = mase.Explainer(model, method=method, seed=1, units="wordpunct", precision=precision)(text)
+    found = mase.Explainer(model, method=method, seed=1, units="wordpunct", precision=precision, evidence=0)(text)
     strong, other = (set(np.argsort(-one)[:STRONG].tolist()) for one in (scores, found.scores))
     highest = np.argsort(-found.scores)[:HIGHEST]
     error = float(np.sqrt(np.mean(found.standard_errors[highest] ** 2)) / max(np.abs(found.scores).max(), 1e-12))

@@ -70,7 +70,9 @@ def shared(models: Sequence[Model], split: Split, fewest_words: int) -> Iterator
 
 def explained(model: Model, chosen: Chosen, key: Key, precision: Precision) -> dict[str, Any]:
     """Return the record of an explanation of a text's true class; without Delta Accuracy if it is not predicted."""
-    explainer = Explainer(model, method=method_of(key.method), units=UNITS, seed=key.seed, precision=precision)
+    explainer = Explainer(
+        model, method=method_of(key.method), units=UNITS, seed=key.seed, precision=precision, evidence=0
+    )
     found = explainer(chosen.text, target=chosen.target)
     bound = with_cache(masker(model, Document.of(chosen.text), "auto", splitter(UNITS)))
     right = bound.target == chosen.target

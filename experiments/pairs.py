@@ -41,7 +41,9 @@ def main() -> None:
     for kind in KINDS:
         for p in args.words:
             text = " ".join(f"w{number}" for number in range(p))
-            found = [mase.explain(text, classifier(kind), target=1, seed=seed) for seed in range(args.n_seeds)]
+            found = [
+                mase.explain(text, classifier(kind), target=1, seed=seed, evidence=0) for seed in range(args.n_seeds)
+            ]
             scores, errors = np.array([one.scores for one in found]), np.array([one.standard_errors for one in found])
             inside = np.abs(scores - scores.mean(axis=0)) <= Z * errors
             for word in (int(name[1:]) for name in PAIR):

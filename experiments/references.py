@@ -77,9 +77,12 @@ def explained(model: Model, text: str) -> Scores:
                     units="wordpunct",
                     seed=seed,
                     **options,
+                    evidence=0,
                 )
                 scores[name, reference, seed] = explainer(words).scores
-        explainer = Explainer(model, method=WITHOUT, n_samples=N_SAMPLES, units="wordpunct", seed=seed, link="margin")
+        explainer = Explainer(
+            model, method=WITHOUT, n_samples=N_SAMPLES, units="wordpunct", seed=seed, link="margin", evidence=0
+        )
         scores[WITHOUT, "", seed] = explainer(words).scores
     return scores
 

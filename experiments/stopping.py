@@ -53,7 +53,7 @@ def explain(target: str, args: argparse.Namespace) -> None:
                 for name, rule in RULES.items():
                     if (name, chosen.row, seed) not in done:
                         settings = {"n_samples": N_SAMPLES, "seed": seed, "precision": args.precision}
-                        explainer = mase.Explainer(model, **settings, **rule)
+                        explainer = mase.Explainer(model, **settings, **rule, evidence=0)
                         file.append([{"method": name} | explanation(explainer, chosen)])
 
 

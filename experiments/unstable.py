@@ -54,7 +54,9 @@ def agreements(model: Model, text: str, method: str, n_samples: NSamples) -> Ite
     """Yield the agreement of each of two seeds with the other; nothing for texts that are too short for halves."""
     runs = []
     for seed in (0, 1):
-        found = mase.Explainer(model, method=method, units="wordpunct", n_samples=n_samples, seed=seed)(text)
+        found = mase.Explainer(model, method=method, units="wordpunct", n_samples=n_samples, seed=seed, evidence=0)(
+            text
+        )
         halves = found.fit.split_half
         if halves is None:
             return

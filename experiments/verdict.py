@@ -110,7 +110,7 @@ def explain(part: Part, data_dir: str, records: Path) -> None:
                 for seed in range(part.seeds):
                     if (text, method, n_samples, seed) in done:
                         continue
-                    explainer = mase.Explainer(model, method=method, n_samples=n_samples, seed=seed)
+                    explainer = mase.Explainer(model, method=method, n_samples=n_samples, seed=seed, evidence=0)
                     with suppress(TooFewSamplesError):  # occlusion asks once for each word
                         file.append([json.loads(dumps(explainer(text)))])
 

@@ -68,7 +68,7 @@ def write_run(
     The default method would take more time, and its scores depend on the rank of all words.
     """
     explainer = mase.Explainer(
-        predict, seed=seed, **{"method": "mase-mask", "link": "margin", "n_samples": 60} | settings
+        predict, seed=seed, **{"method": "mase-mask", "link": "margin", "n_samples": 60} | settings, evidence=0
     )
     folder = Folder(storage_of(place))
     asked = Asked(

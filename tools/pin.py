@@ -95,7 +95,7 @@ def _cases(
 
     for number, text in enumerate(many):
         try:
-            yield f"{name}, text {number}", mase.Explainer(model, method=method, **options)(text)
+            yield f"{name}, text {number}", mase.Explainer(model, method=method, **options, evidence=0)(text)
         except mase.MaseError as error:
             yield f"{name}, text {number}", error
 

@@ -76,6 +76,7 @@ def repeated(kept: Bools, responses: Floats, n: int) -> tuple[Floats, Floats, Fl
             reference="delete",
             n_samples=n_samples,
             seed=seed,
+            evidence=0,
         )
 
     found = [explained(n, seed) for seed in range(N_SEEDS)]

@@ -43,7 +43,7 @@ def measured(method: str, n_redundant: int) -> str:
     inside, reliable, kept, cost = [], [], [], []
     for number in range(MODELS):
         model = model_of(number, n_redundant)
-        found = [mase.Explainer(model, method=method, seed=seed)(" ".join(WORDS)) for seed in range(SEEDS)]
+        found = [mase.Explainer(model, method=method, seed=seed, evidence=0)(" ".join(WORDS)) for seed in range(SEEDS)]
         scores, errors = (np.array([getattr(one, name) for one in found]) for name in ("scores", "standard_errors"))
         n, spread = len(scores), scores.std(axis=0, ddof=1)
         long_run = (scores.sum(axis=0) - scores) / (n - 1)
@@ -68,7 +68,9 @@ def idle(method: str) -> list[float]:
     model = Callable(
         lambda texts: 12.0 * contents(texts)[:, :3].all(axis=1)[:, None], labels=["value"], outputs="values"
     )
-    return [round(float(score), 2) for score in mase.Explainer(model, method=method)(" ".join(WORDS[:4])).scores]
+    return [
+        round(float(score), 2) for score in mase.Explainer(model, method=method, evidence=0)(" ".join(WORDS[:4])).scores
+    ]
 
 
 def main() -> None:

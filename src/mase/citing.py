@@ -227,6 +227,7 @@ class Prompted:
         )
         options.setdefault("method", METHOD)
         options.setdefault("units", UNITS)
+        options.setdefault("evidence", 0)
         if other is None:
             return Answered(model.answer, Explainer(model, **options), self.document, "all", None)
         options["link"] = options.get("link") or "log-probability"

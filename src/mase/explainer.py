@@ -8,6 +8,7 @@ from mase.attribution import Attribution, Attributions, Changed, chosen
 from mase.bound_text import BoundText
 from mase.budget import NSamples
 from mase.compatibility import suited
+from mase.defaults import EVIDENCE
 from mase.document import Document, Input, Scalar, is_single
 from mase.errors import OptionError
 from mase.evidence import check_evidence, n_for_evidence
@@ -102,7 +103,7 @@ class Explainer:
         reference: str | None = None,
         link: Link | None = None,
         seed: int = 0,
-        evidence: int = 0,
+        evidence: int = EVIDENCE,
         zoom: int = 0,
         query: QueryOptions = AUTO,
         stopping: Stopping = NEVER,

@@ -91,12 +91,15 @@ class Page:
         self.tab = context.new_page()
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss()))
-        self.tab.goto(root + fragment)
+        self.open(fragment)
 
     def open(self, fragment):
         """Open the workbench in another state."""
         self.tab.goto("about:blank")
         self.tab.goto(self.root + fragment)
+        self.tab.locator("body.workbench").wait_for()  # the door leads on
+        while self.tab.evaluate("document.readyState") != "complete":
+            self.tab.wait_for_timeout(20)
 
     def part(self, name, side="a"):
         return self.tab.locator(f"[data-side={side}] [data-part={name}]")

@@ -25,8 +25,7 @@ def test_a_prompt_is_typed_and_answered_by_the_keyboard_alone(browse):
     page = browse(state(model=RECALL))
     press, tab = page.tab.keyboard.press, page.tab
     tab.get_by_role("button", name="Add a source").wait_for()
-    press("Tab")
-    press("Enter")  # skip to the text
+    tab.locator("textarea:focus").wait_for()
     tab.keyboard.type(FIRST)
     press("Tab")
     press("Enter")  # add a source

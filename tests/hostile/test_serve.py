@@ -16,21 +16,20 @@ pytest.importorskip("uvicorn")
 
 import mase
 from tests.hostile.payloads import PAYLOADS
-from tests.unit.serve.clients import JUDGE, MODELS, TEXT, browser, events, explain, last, predict, wait
+from tests.unit.serve.clients import JUDGE, MODELS, TEXT, bearer, browser, events, explain, last, predict, wait
 from tests.unit.serve.test_app import Elements
 
 
 @contextmanager
 def served(*arguments):
-    """Yield a client of a command that runs, with the cookie, and the process."""
+    """Yield a client of a command that runs, with the token, and the process."""
     command = [sys.executable, "-m", "mase", "serve", "--no-browser", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             address = process.stdout.readline().strip()
-            own = address.partition("/?")[0]
-            limits = httpx.Limits(max_connections=200)
-            with httpx.Client(base_url=own, headers={"Origin": own}, timeout=120, limits=limits) as client:
-                client.get(address)
+            own, _, token = address.partition("/?token=")
+            headers, limits = {"Origin": own} | bearer(token), httpx.Limits(max_connections=200)
+            with httpx.Client(base_url=own, headers=headers, timeout=120, limits=limits) as client:
                 yield client, process
         finally:
             process.kill()
@@ -78,7 +77,7 @@ def test_markup_in_labels_and_names_of_models_stays_text(judge, tmp_path):
         name = f"{path}:m{number}"
         with browser(name) as client:
             wait(client, name)
-            page = client.get("/").text
+            page = client.get("/api/workbench").text
             if page.lower().count("<script") != 3:  # two files, and the choices
                 return "a script in the page"
             event, data = last(client, explain(client, name, method="occlusion", evidence=0))

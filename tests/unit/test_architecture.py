@@ -68,8 +68,10 @@ LAYERS: tuple[frozenset[str], ...] = (
 LAZY_EXCEPTIONS = frozenset(
     {
         ("mase.attribution.attribution", "io"),
+        ("mase.attribution.attribution", "outputs"),
         ("mase.attribution.attribution", "render"),
         ("mase.attribution.attributions", "io"),
+        ("mase.attribution.attributions", "outputs"),
         ("mase.attribution.attributions", "render"),
         ("mase.summary.summary", "report"),
     }
@@ -93,6 +95,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "matplotlib": (
         "mase.render.dot_plot",
         "mase.render.figure",
+        "mase.render.picture",
         "mase.render.pictures",
         "mase_paper.experiments.plots",
     ),

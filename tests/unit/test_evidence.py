@@ -162,10 +162,14 @@ def test_evidence_is_what_the_model_says_and_stays_within_the_samples(method):
     assert found.method["evidence"] == 3
 
 
-def test_no_evidence_is_gathered_unless_asked_for():
+def test_evidence_of_five_is_gathered_within_the_samples_unless_it_is_not_wanted():
     found = mase.explain(TEXT, judge, n_samples=100)
-    assert found.evidence is None
-    assert "evidence" not in found.method
+    assert len(found.evidence.without) == 5
+    assert found.fit.n_queries <= 110  # with the checks of the model
+    assert found.evidence == mase.explain(TEXT, judge, n_samples=100, evidence=5).evidence
+    none = mase.explain(TEXT, judge, n_samples=100, evidence=0)
+    assert none.evidence is None
+    assert "evidence" not in none.method
 
 
 @pytest.mark.parametrize("method", ["mase-nlgp", "gradient-x-input"])

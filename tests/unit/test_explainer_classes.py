@@ -29,7 +29,7 @@ def classifier(labels=("bad", "good", "odd"), **options):
 
 def test_a_zoom_into_labels_that_are_numbers_takes_none_as_an_index():
     words, numbers = (
-        mase.Explainer(classifier(labels), n_samples=100, zoom=1, units="sentence")
+        mase.Explainer(classifier(labels), n_samples=100, zoom=1, units="sentence", evidence=0)
         for labels in (["bad", "good", "odd"], ["1", "2", "0"])
     )
     expected = words(TEXT, target=["bad", "odd"], against="good").zoomed
@@ -51,7 +51,7 @@ def test_an_evaluation_of_labels_that_are_numbers_explains_the_predicted_class()
     "method", ["mase-mask", "kernel-shap", "lime", "occlusion", "permutation-importance", "partition-shap", "random"]
 )
 def test_all_classes_equal_separate_explanations_of_the_same_rows_at_the_cost_of_one(method):
-    explainer = mase.Explainer(classifier(), method=method, link="margin", n_samples=100)
+    explainer = mase.Explainer(classifier(), method=method, link="margin", n_samples=100, evidence=0)
     together = explainer(TEXT, target="all")
     assert [response.name for response in together.responses] == ["good", "bad", "odd"]  # the most probable first
     for name in ("bad", "good", "odd"):
@@ -76,7 +76,7 @@ def model():
 
 @pytest.mark.parametrize("method", ["mase", "mase-nlgp", "gradient-x-input", "smoothgrad"])
 def test_the_leading_class_is_explained_as_if_alone(model, method):
-    explainer = mase.Explainer(model, method=method, n_samples=40)
+    explainer = mase.Explainer(model, method=method, n_samples=40, evidence=0)
     alone, together = explainer(TEXT), explainer(TEXT, target="all")
     assert together.target == alone.target
     assert np.array_equal(together.scores, alone.scores)
@@ -93,14 +93,14 @@ def test_the_leading_class_is_explained_as_if_alone(model, method):
 
 def test_the_note_of_the_leading_class_calls_units_what_they_are(model):
     text = "w1 w2 w3. w4 w5 w6. w7 w8 w9. w1 w3. w2 w5. w4 w8. w6 w9. w5 w7. w1 w8."
-    found = mase.Explainer(model, units="sentence", n_samples=40)(text, target="all")
+    found = mase.Explainer(model, units="sentence", n_samples=40, evidence=0)(text, target="all")
     (message,) = [note.message for note in found.notes if note.code == "led"]
     assert "best sentences" in message
 
 
 def test_without_adaptation_the_classes_are_within_their_errors_of_another_seed(model):
-    together = mase.Explainer(model, method="mase-nlgp", n_samples=60)(TEXT, target="all")
-    other_seed = mase.Explainer(model, method="mase-nlgp", n_samples=60, seed=1)
+    together = mase.Explainer(model, method="mase-nlgp", n_samples=60, evidence=0)(TEXT, target="all")
+    other_seed = mase.Explainer(model, method="mase-nlgp", n_samples=60, seed=1, evidence=0)
     for name in together.prediction.names:
         led, alone = together.of(name), other_seed(TEXT, target=name)
         error = np.sqrt(led.standard_errors**2 + alone.standard_errors**2)
@@ -125,10 +125,10 @@ def test_another_response_comes_first_with_its_own_quality(model):
 
 @pytest.mark.parametrize("method", ["mase", "gradient-x-input"])
 def test_a_contrast_is_the_difference_of_logits(model, method):
-    explainer = mase.Explainer(model, method=method, n_samples=60, link="margin")
+    explainer = mase.Explainer(model, method=method, n_samples=60, link="margin", evidence=0)
     found = explainer(TEXT, target="good", against="odd")
     assert (found.target, found.responses[0].against, found.title) == ("good", "odd", "good rather than odd")
-    logits = mase.Explainer(model, method=method, n_samples=60, link="logit")
+    logits = mase.Explainer(model, method=method, n_samples=60, link="logit", evidence=0)
     difference = logits(TEXT, target="good").response - logits(TEXT, target="odd").response
     assert found.response == pytest.approx(difference, abs=1e-6)
     back = explainer(TEXT, target="odd", against="good")
@@ -142,13 +142,13 @@ def test_a_contrast_is_the_difference_of_logits(model, method):
 
 
 def test_a_contrast_of_additive_logits_comes_back():
-    found = mase.Explainer(classifier(), n_samples=100)(TEXT, target="all", against="bad")
+    found = mase.Explainer(classifier(), n_samples=100, evidence=0)(TEXT, target="all", against="bad")
     assert [one.name for one in found.responses] == ["good", "odd"]
     for name, column in (("good", 1), ("odd", 2)):
         expected = [WORTH[word][column] - WORTH[word][0] if word in WORTH else 0.0 for word in found.words]
         assert found.of(name).scores == pytest.approx(np.array(expected), abs=1e-6)
     with pytest.raises(OptionError, match="both 'good'"):
-        mase.Explainer(classifier())(TEXT, against="good")
+        mase.Explainer(classifier(), evidence=0)(TEXT, against="good")
 
 
 def test_masking_is_asked_about_the_contrast():
@@ -166,7 +166,7 @@ def test_separate_questions_have_each_their_own_log_odds():
         return (1 / (1 + np.exp(-np.array(logits(texts))))).tolist()
 
     model = Callable(answer, ["bad", "good", "odd"], multilabel=True)
-    found = mase.Explainer(model, n_samples=100)(TEXT, target="all")
+    found = mase.Explainer(model, n_samples=100, evidence=0)(TEXT, target="all")
     assert found.target == "good"
     assert found.prediction.multilabel is True
     assert loads(dumps(found)).prediction.multilabel is True
@@ -179,7 +179,7 @@ def test_a_model_that_is_not_deterministic_has_its_noise_in_every_class():
     rng = np.random.default_rng(0)
     noisy = Callable(lambda texts: np.array(logits(texts)) + 0.05 * rng.standard_normal((len(texts), 3)),
                      ["bad", "good", "odd"], outputs="logits")  # fmt: skip
-    found = mase.Explainer(noisy, method="occlusion", link="logit")(TEXT, target="all")
+    found = mase.Explainer(noisy, method="occlusion", link="logit", evidence=0)(TEXT, target="all")
     for response in found.responses:
         assert all(0.001 < error < 0.2 for error in response.standard_errors)
     assert {note.code: note.response for note in found.notes}["not-deterministic"] is None
@@ -187,7 +187,7 @@ def test_a_model_that_is_not_deterministic_has_its_noise_in_every_class():
 
 def test_who_follows_sees_the_leading_class(model):
     seen = []
-    explainer = mase.Explainer(model, n_samples=120)
+    explainer = mase.Explainer(model, n_samples=120, evidence=0)
     found = explainer.follow(TEXT, lambda progress: seen.append(progress.attribution), target="all")
     so_far = [one for one in seen if one is not None]
     assert so_far
@@ -200,7 +200,7 @@ def test_each_class_has_its_own_pairs_and_scores_do_not_depend_on_them(monkeypat
 
     def explained():
         model = Callable(paired, ["bad", "good", "odd"], outputs="logits")
-        return mase.Explainer(model, link="logit", n_samples=300)(TEXT, target="all")
+        return mase.Explainer(model, link="logit", n_samples=300, evidence=0)(TEXT, target="all")
 
     found = explained()
     (pair,) = found.of("good").interactions

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mase.corpus.local_storage import LocalStorage
+from mase.errors import DataError
 from mase.files import drop_cut_line, replacing, write_text
 
 
@@ -49,3 +51,9 @@ def test_a_line_that_was_cut_off_is_removed(tmp_path, content, whole):
     path.write_bytes(content)
     assert drop_cut_line(path) == whole
     assert path.read_bytes() == whole
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path):
+    (tmp_path / "run").symlink_to(tmp_path / "none")
+    with pytest.raises(DataError, match=r"the link '.*run' leads nowhere"):
+        LocalStorage(tmp_path / "run").create("locks/run.json", b"")

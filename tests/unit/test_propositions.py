@@ -147,17 +147,21 @@ def test_integrated_gradients_are_complete_and_any_deterministic_z_is():
 @pytest.mark.parametrize("link", ["probability", "log-probability", "logit", "margin"])
 def test_integrated_gradients_of_a_network_are_complete(reference, link):
     model = load("lstm-imdb")
-    white = mase.Explainer(model, method="integrated-gradients", reference=reference, link=link)(TEXT)
-    box = mase.Explainer(model, method="kernel-shap", reference=reference, link=link, n_samples=40)(TEXT)
+    white = mase.Explainer(model, method="integrated-gradients", reference=reference, link=link, evidence=0)(TEXT)
+    box = mase.Explainer(model, method="kernel-shap", reference=reference, link=link, n_samples=40, evidence=0)(TEXT)
     assert white.scores.sum() == pytest.approx(box.scores.sum(), abs=1e-5 * np.abs(white.scores).max())
     assert white.fit.n_gradients == 100
 
 
 def test_integrated_gradients_converge_where_a_network_has_kinks(lstm_model):
     """Its maximum over time switches words along the path."""
-    box = mase.Explainer(lstm_model, method="kernel-shap", reference="mask", link="logit", n_samples=40)(TEXT)
+    box = mase.Explainer(lstm_model, method="kernel-shap", reference="mask", link="logit", n_samples=40, evidence=0)(
+        TEXT
+    )
     sums = [
-        mase.Explainer(lstm_model, method="integrated-gradients", reference="mask", link="logit", n_samples=n)(TEXT)
+        mase.Explainer(
+            lstm_model, method="integrated-gradients", reference="mask", link="logit", n_samples=n, evidence=0
+        )(TEXT)
         for n in (10, 4000)
     ]
     errors = [abs(each.scores.sum() - box.scores.sum()) / np.abs(each.scores).max() for each in sums]
@@ -168,8 +172,8 @@ def test_integrated_gradients_converge_where_a_network_has_kinks(lstm_model):
 def test_integrated_gradients_of_a_transformer_are_complete(small_bert):
     for reference in ("zero", "mask", "pad"):
         settings = {"reference": reference, "link": "logit"}
-        white = mase.Explainer(*small_bert, method="integrated-gradients", n_samples=100, **settings)(TEXT)
-        box = mase.Explainer(*small_bert, method="partition-shap", n_samples=4, **settings)(TEXT)
+        white = mase.Explainer(*small_bert, method="integrated-gradients", n_samples=100, **settings, evidence=0)(TEXT)
+        box = mase.Explainer(*small_bert, method="partition-shap", n_samples=4, **settings, evidence=0)(TEXT)
         assert white.scores.sum() == pytest.approx(box.scores.sum(), abs=1e-4 * np.abs(white.scores).max())
 
 
@@ -185,18 +189,20 @@ def test_integrated_gradients_and_gradient_times_input_are_captums(lstm_model):
 
     zero = torch.zeros_like(vectors)
     theirs = captum.IntegratedGradients(forward).attribute(vectors, zero, target=1, n_steps=200, method="gausslegendre")
-    ours = mase.Explainer(lstm_model, method="integrated-gradients", link="logit", n_samples=200)(TEXT, target=1)
+    ours = mase.Explainer(lstm_model, method="integrated-gradients", link="logit", n_samples=200, evidence=0)(
+        TEXT, target=1
+    )
     assert ours.scores == pytest.approx(theirs[0].sum(dim=1).tolist(), abs=1e-5)
     theirs = captum.InputXGradient(forward).attribute(vectors, target=1)
-    ours = mase.Explainer(lstm_model, method="gradient-x-input", link="logit")(TEXT, target=1)
+    ours = mase.Explainer(lstm_model, method="gradient-x-input", link="logit", evidence=0)(TEXT, target=1)
     assert ours.scores == pytest.approx(theirs[0].sum(dim=1).tolist(), abs=1e-6)
     assert (ours.fit.n_queries, ours.fit.n_gradients) == (2, 1)
 
 
 def test_gradient_times_input_is_mase_without_noise(lstm_model):
-    limit = mase.Explainer(lstm_model, method="gradient-x-input")(TEXT).scores
+    limit = mase.Explainer(lstm_model, method="gradient-x-input", evidence=0)(TEXT).scores
     errors = [
-        np.abs(mase.Explainer(lstm_model, method="mase-nlgp", sigma=s)(TEXT).scores - limit).max()
+        np.abs(mase.Explainer(lstm_model, method="mase-nlgp", sigma=s, evidence=0)(TEXT).scores - limit).max()
         for s in (0.3, 0.1, 0.03)
     ]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
@@ -222,7 +228,7 @@ def test_occlusion_is_theorem_1_with_one_word_at_a_time():
 
 
 def test_occlusion_of_a_network_is_leaving_out_one_word(lstm_model):
-    found = mase.Explainer(lstm_model, method="occlusion", reference="mask", link="logit")(TEXT, target=1)
+    found = mase.Explainer(lstm_model, method="occlusion", reference="mask", link="logit", evidence=0)(TEXT, target=1)
     module = lstm_model.module.eval()
     ids = torch.tensor([lstm_model.encode(TEXT).ids])
     masked = ids.repeat(ids.shape[1], 1).fill_diagonal_(2)
@@ -236,7 +242,7 @@ def test_occlusion_of_a_network_is_leaving_out_one_word(lstm_model):
 
 def test_smoothgrad_is_the_mean_gradient_of_noisy_embeddings_times_the_input(lstm_model):
     n, share = 4000, 0.15
-    found = mase.Explainer(lstm_model, method="smoothgrad", link="logit", n_samples=n)(TEXT, target=1)
+    found = mase.Explainer(lstm_model, method="smoothgrad", link="logit", n_samples=n, evidence=0)(TEXT, target=1)
     module = lstm_model.module.eval()
     vectors = module.words(torch.tensor([lstm_model.encode(TEXT).ids])).detach()[0]
     sigma = share * (vectors.max() - vectors.min())
@@ -251,8 +257,8 @@ def test_smoothgrad_is_the_mean_gradient_of_noisy_embeddings_times_the_input(lst
 
 
 def test_smoothgrad_tends_to_gradient_times_input(lstm_model):
-    limit = mase.Explainer(lstm_model, method="gradient-x-input", link="logit")(TEXT).scores
-    near = mase.Explainer(lstm_model, method="smoothgrad", link="logit", sigma=1e-4)(TEXT).scores
+    limit = mase.Explainer(lstm_model, method="gradient-x-input", link="logit", evidence=0)(TEXT).scores
+    near = mase.Explainer(lstm_model, method="smoothgrad", link="logit", sigma=1e-4, evidence=0)(TEXT).scores
     assert near == pytest.approx(limit, abs=1e-2 * np.abs(limit).max())
 
 
@@ -292,6 +298,7 @@ def test_lime_and_shap_find_the_same_words_of_a_real_review():
     model = load("lstm-imdb")
     text = "I went in expecting a dull film and left delighted: superb acting, a clever story and a wonderful ending"
     scores = [
-        mase.Explainer(model, method=m)(text).scores for m in ("lime", "kernel-shap", "partition-shap", "mase-mask")
+        mase.Explainer(model, method=m, evidence=0)(text).scores
+        for m in ("lime", "kernel-shap", "partition-shap", "mase-mask")
     ]
     assert min(spearmanr(a, b).statistic for a in scores for b in scores) > 0.7

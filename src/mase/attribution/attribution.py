@@ -255,8 +255,8 @@ class Attribution:
         """Return a pandas data frame with one row per response and unit.
 
         The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), against (of a contrast), and one column for each further effect. For an answer,
-        cited says if the unit is among the `citations` of the part.
+        (1 is the first of `order`), strength (1 is the largest absolute score), against (of a contrast), and one column
+        for each further effect. For an answer, cited says if the unit is among the `citations` of the part.
 
         Raises
         ------
@@ -272,10 +272,18 @@ class Attribution:
         return to_dict(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the attribution to `path` as JSON. `mase.load` returns an equal attribution; `to_html` writes pages."""
-        from mase.io.json import save
+        """Write the attribution to `path`: as JSON, or in the format of .csv, .parquet or .txt.
 
-        save(self, path)
+        `mase.load` returns an equal attribution of JSON. `to_html` writes pages.
+
+        Raises
+        ------
+        OptionError
+            If the path has another suffix.
+        """
+        from mase.outputs.file import save
+
+        save([self], path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return a self-contained HTML page with the highlighted text, and write it to `path` if one is given."""
@@ -284,7 +292,10 @@ class Attribution:
         return page([self]) if path is None else write_page([self], path)
 
     def plot(self, k: int = 20) -> Any:
-        """Return a matplotlib figure: the k words of largest absolute score with 95 % intervals, in reading order."""
+        """Return a matplotlib figure: the k words of largest absolute score with 95 % intervals, in reading order.
+
+        A notebook shows it.
+        """
         from mase.render.figure import bar_chart
 
         return bar_chart(self, k)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Literal, Self, SupportsIndex, overload
 
 from mase.attribution.attribution import Attribution
 from mase.attribution.frame import frame
-from mase.attribution.rows import COLUMNS, rows
+from mase.attribution.rows import COLUMNS, TEXT_COLUMNS, rows, text_row
+from mase.choices import check_choice
 from mase.errors import DataError
 
 if TYPE_CHECKING:
@@ -71,32 +72,37 @@ class Attributions(list[Attribution]):
         return found
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the attributions to `path` as JSON Lines, one per line.
+        """Write the attributions to `path`: as JSON Lines, or in the format of .csv, .parquet or .txt.
 
-        `Attributions.load` returns an equal list, and the command reads the file, too.
+        `Attributions.load` returns an equal list of JSON Lines, and the command reads the file, too. `to_html` writes
+        pages.
 
         Raises
         ------
         OptionError
-            If the path ends in .html or .htm; `to_html` writes pages.
+            If the path has another suffix.
         DataError
             If the file cannot be written.
         """
-        from mase.io.json import save_many
+        from mase.outputs.file import save
 
-        save_many(self, path)
+        save(self, path)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a pandas data frame with one row per document, response and unit.
+    def to_frame(self, per: Literal["unit", "text"] = "unit") -> "pd.DataFrame":
+        """Return a pandas data frame with one row per document, response and unit, or with one row per document.
 
         The first column, document, is the index of the attribution in the list. The others are those of
-        `Attribution.to_frame`.
+        `Attribution.to_frame`. Of `per="text"` they are text, label, probability (of a value NaN), target, reliable,
+        verdict, and flip_set, the units without which the model predicts flip_label; None if that was not found.
 
         Raises
         ------
         MissingDependencyError
             If pandas is not installed.
         """
+        check_choice("per", per, ("unit", "text"))
+        if per == "text":
+            return frame((text_row(index, one) for index, one in enumerate(self)), TEXT_COLUMNS)
         found = ({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
         return frame(found, ["document", *COLUMNS])
 

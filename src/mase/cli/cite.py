@@ -119,6 +119,7 @@ _how = options(
 )
 @one_file("--html", text="Also write one self-contained HTML page.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files once the new ones are complete.")
+@click.option("--details", is_flag=True, help="Also print how well the scores fit, what they cost, and more.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard output.")
 def cite(
     *,
@@ -133,6 +134,7 @@ def cite(
     outputs: tuple[str, ...],
     html: str | None,
     overwrite: bool,
+    details: bool,
     quiet: bool,
     **asked: Any,
 ) -> None:
@@ -186,5 +188,5 @@ def cite(
     run(
         Texts(iter([Line(1, document)]), 1, "text"),
         explain,
-        Destinations(as_json, claims.record, claims.others, heat_maps=not quiet),
+        Destinations(as_json, claims.record, claims.others, heat_maps=not quiet, details=details),
     )

@@ -1,5 +1,7 @@
 """The work of `mase run`: explain a corpus and list its failures, or say what that will take."""
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import Any
 
 import click
 
-from mase.cli.group import complain, tell
+from mase.cli.group import INTERRUPTED, Terminated, complain, tell
 from mase.cli.streams import aside
 from mase.corpus.engines import ENGINES
 from mase.corpus.engines.protocol import Resources
@@ -35,13 +37,7 @@ _OF_THE_RUN = (
 
 
 def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
-    """Return the paths of the inputs.
-
-    Raises
-    ------
-    UsageError
-        If one is empty, or the output is in a folder that is read.
-    """
+    """Return the paths of the inputs."""
     if "" in inputs:
         raise click.UsageError("got an empty file name, expected INPUT...; is a variable of your shell not set?")
     if output == "":
@@ -57,15 +53,15 @@ def sources(inputs: Sequence[str], output: str | None) -> list[Path]:
 
 
 def explain_corpus(inputs: Sequence[Path], output: str, model: Model, options: Mapping[str, Any]) -> None:
-    """Explain a corpus, list the texts that failed, and exit with 1 if there are any.
-
-    Raises
-    ------
-    MaseError
-        As for `mase.run`.
-    """
-    with aside():
-        made = run(inputs, output, model=model, **options)
+    """Explain a corpus, list the texts that failed, and exit with 1 if there are any."""
+    try:
+        with aside():
+            made = run(inputs, output, model=model, **options)
+    except Terminated:
+        raise
+    except KeyboardInterrupt:
+        tell(f"interrupted; what is finished is kept. To continue: {shlex.join(['mase', *sys.argv[1:]])}")
+        click.get_current_context().exit(INTERRUPTED)
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     tell(f"{made.folder.place}: {len(made.parts):,} of {counted(made.plan.n_parts, 'part')} finished")
     if report_failures(made, shard):
@@ -88,13 +84,7 @@ def report_failures(made: Run, shard: Shard) -> int:
 
 
 def report_estimate(inputs: Sequence[Path], model: Model, question: Question, options: Mapping[str, Any]) -> None:
-    """Print what a run will take, after a few texts were explained. Nothing is written.
-
-    Raises
-    ------
-    MaseError
-        If the input cannot be read, an option is invalid, or none of these texts can be explained.
-    """
+    """Print what a run will take, after a few texts were explained. Nothing is written."""
     source = open_source(inputs, **{name: options[name] for name in (*_OF_THE_INPUT, *_OF_DOCUMENTS)})
     shard = Shard() if options["shard"] is None else Shard.parse(options["shard"])
     plan = Plan(len(source), options["part_size"] or automatic_part_size(len(source)), shard)

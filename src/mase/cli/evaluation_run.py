@@ -50,13 +50,7 @@ class Source:
         *,
         labels_needed: bool,
     ) -> "Source":
-        """Return the texts of the table at `path`, or of the first file of attributions.
-
-        Raises
-        ------
-        DataError
-            If a file cannot be read or has no texts, or the number of ordered attributions is not that of the rows.
-        """
+        """Return the texts of the table at `path`, or of the first file of attributions."""
         given = {name: read_attributions(file) for name, file in attributions.items()}
         if path is None:
             first = next(iter(given.values()))
@@ -93,30 +87,14 @@ class Source:
         return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]
 
     def target(self, row: LabelledText, classes: tuple[str, ...]) -> int | None:
-        """Return the index of the true class of a row, or None if it has no label.
-
-        Raises
-        ------
-        UnknownNameError
-            If the label is not one of the classes.
-        """
+        """Return the index of the true class of a row, or None if it has no label."""
         if row.label is None:
             return None
         renamed = (self.renamed[label] for label in spellings(row.label) if label in self.renamed)
         return class_index(next(renamed, row.label), classes)
 
     def check(self, evaluator: Evaluator) -> None:
-        """Check for errors that concern every text, before any work is done.
-
-        Raises
-        ------
-        UnknownNameError
-            If no label of the table is one of the model's classes.
-        OptionError
-            If attributions have the name of a method, or explain another model.
-        CapabilityError
-            If a metric cannot evaluate given attributions.
-        """
+        """Check for errors that concern every text, before any work is done."""
         evaluator.check_names(self.given)
         show_example(evaluator.model, next((row.text for row in self.rows if row.error is None), None))
         for file in self.given.values():
@@ -181,13 +159,6 @@ def run_evaluation(
     """Yield the evaluation of up to `n_texts` texts. Then exit with 1 if a text failed, or a method failed on a text.
 
     After an interruption, yield the evaluation of the texts so far, and raise the interruption after the block.
-
-    Raises
-    ------
-    MaseError
-        If the evaluation is not possible on any text.
-    DataError
-        If no text could be evaluated.
     """
     tally, interruption = _Tally([], []), None
     with aside():

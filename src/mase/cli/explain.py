@@ -21,6 +21,7 @@ from mase.cli.options import (
     trust_remote_code,
 )
 from mase.cli.source import one_file, source
+from mase.defaults import EVIDENCE
 from mase.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class _TextCommand(click.Command):
 @target
 @against
 @how
-@evidence(default=5)
+@evidence(default=EVIDENCE)
 @click.option(
     "--zoom",
     type=click.IntRange(0, 100),
@@ -86,6 +87,7 @@ class _TextCommand(click.Command):
     is_flag=True,
     help="Replace existing files once the new ones are complete; with --append all but that of JSON lines.",
 )
+@click.option("--details", is_flag=True, help="Also print how well the scores fit, what they cost, and more.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no heat maps.")
 def explain(
     *,
@@ -109,6 +111,7 @@ def explain(
     html: str | None,
     append: bool,
     overwrite: bool,
+    details: bool,
     quiet: bool,
     **how: Any,
 ) -> None:
@@ -164,4 +167,5 @@ def explain(
             found = explainer(text, target=classes, against=against)
         return replace(found, model=dict(expected.identity))
 
-    run(inputs, explain_one, Destinations(as_json, claims.record, claims.others, heat_maps=not quiet), expected)
+    destinations = Destinations(as_json, claims.record, claims.others, heat_maps=not quiet, details=details)
+    run(inputs, explain_one, destinations, expected)

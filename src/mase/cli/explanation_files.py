@@ -40,17 +40,7 @@ class Files:
 
     @classmethod
     def of(cls, names: Sequence[str], html: str | None, policy: Policy, *, resumes: bool = True) -> "Files":
-        """Return the files of `--output` NAME and `--html` FILE; `resumes` says whether the command can be resumed.
-
-        Raises
-        ------
-        OptionError
-            If a file has an unknown suffix.
-        PluginError
-            If the output is that of another package which cannot be imported.
-        UsageError
-            If the command shall resume but there is no file of JSON lines.
-        """
+        """Return the files of `--output` NAME and `--html` FILE; `resumes` says whether the command can be resumed."""
         typed = {"--output" if len(names) == 1 else f"--output {name}": name for name in names}
         forms = {option: form_of(name) for option, name in typed.items()}
         kinds = {option: OUTPUTS[form] for option, form in forms.items()}
@@ -63,13 +53,7 @@ class Files:
         return cls(files, forms, record)
 
     def claimed(self, context: click.Context) -> Claims:
-        """Claim the files for this run until the command ends.
-
-        Raises
-        ------
-        DataError
-            If a file is not empty and the user did not ask to change it, or another run is writing it.
-        """
+        """Claim the files for this run until the command ends."""
         claims = {option: context.with_resource(file.claimed()) for option, file in self.by_option.items()}
         others = tuple((claim, self.forms[option]) for option, claim in claims.items() if option != self.record)
         return Claims(None if self.record is None else claims[self.record], others)

@@ -42,12 +42,15 @@ class Destinations:
         Other files, with their formats.
     heat_maps
         Whether heat maps go to standard output, if JSON does not.
+    details
+        Whether they say all that is known.
     """
 
     json: bool
     record: Claim | None
     files: Sequence[tuple[Claim, str]]
     heat_maps: bool
+    details: bool = False
 
     def stream(self, progress: Progress, *, numbered: bool) -> list[JsonLines | Screen]:
         """Return the output for standard output, if there is one."""
@@ -55,20 +58,14 @@ class Destinations:
             return []
         if self.json:
             return [JsonLines(sys.stdout.buffer)]
-        return [Screen(open_console(), progress, numbered=numbered)] if self.heat_maps else []
+        screen = Screen(open_console(), progress, numbered=numbered, details=self.details)
+        return [screen] if self.heat_maps else []
 
 
 def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Expected | None = None) -> None:
     """Explain every text that has no result, pass the results to every output, and exit with 1 if any text ever failed.
 
     Without `expected`, there is no file to resume from.
-
-    Raises
-    ------
-    MaseError
-        If the first text fails for a reason that concerns the command.
-    DataError
-        If the file to resume from holds results that this command would not have made.
     """
     record = None if destinations.record is None else JsonFile(destinations.record)
     files = [WholeFile(claim, form) for claim, form in destinations.files]

@@ -19,9 +19,9 @@ from mase.errors import MaseError, MaseWarning, PluginError
 from mase.platforms import on_termination
 from mase.registry import Registry
 
-__all__ = ["LazyGroup", "Terminated", "complain", "tell"]
+__all__ = ["INTERRUPTED", "LazyGroup", "Terminated", "complain", "tell"]
 
-_FAILED, _INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
+_FAILED, INTERRUPTED, _BROKEN_PIPE, _TERMINATED = 1, 130, 141, 143
 
 
 class Terminated(KeyboardInterrupt):
@@ -163,7 +163,7 @@ def _messages() -> Iterator[None]:
     except Terminated:
         _end("terminated", _TERMINATED)
     except KeyboardInterrupt:
-        _end("interrupted", _INTERRUPTED)
+        _end("interrupted", INTERRUPTED)
     except BrokenPipeError as error:
         _close_quietly(sys.stdout)
         raise Exit(_BROKEN_PIPE) from error

@@ -32,13 +32,7 @@ class ColumnOptions(TypedDict, total=False):
 
 
 def check_columns(source: str | None, columns: ColumnOptions) -> None:
-    """Check that columns are those of a table, and that options of fields come with fields.
-
-    Raises
-    ------
-    UsageError
-        If they do not.
-    """
+    """Check that columns are those of a table, and that options of fields come with fields."""
     given = [f"--{name.replace('_', '-')}" for name, value in columns.items() if value not in (None, [])]
     given += ["--fields"] if columns.get("fields") == [] else []
     if given and not (source and is_table(source)):
@@ -70,17 +64,6 @@ def read_texts(arguments: tuple[str, ...], source: str | None, **columns: Unpack
     A file with the suffix of a table is read as a table with the texts or documents in these columns. A compressed file
     (.gz, .bz2, .xz) is decompressed as it is read. A file with the suffix or the first bytes of an archive or a
     document is refused.
-
-    Raises
-    ------
-    UsageError
-        If both texts and a source are given, or neither; or columns of something that is no table.
-    DataError
-        If the file cannot be read.
-    EmptyTextError
-        If it has no text.
-    MissingDependencyError
-        If it is Parquet and pyarrow is not installed.
     """
     if arguments and source is not None:
         raise click.UsageError("got TEXT and --input, expected one of the two")

@@ -69,13 +69,7 @@ class Destination:
         return _stat(Path(self.name)) is not None and not self.path.is_file()
 
     def place(self) -> Path:
-        """Return the path to write to: the file itself, or the draft that replaces it at the end.
-
-        Raises
-        ------
-        DataError
-            If the file or its draft is not empty, and the user did not ask to change it.
-        """
+        """Return the path to write to: the file itself, or the draft that replaces it at the end."""
         if self.is_stream:
             return Path(self.name)
         if _holds_something(self.draft):
@@ -115,13 +109,7 @@ class Destination:
 
     @contextmanager
     def claimed(self) -> Iterator["Claim"]:
-        """Claim the file for this run until the block ends, and remove it then if it is still empty.
-
-        Raises
-        ------
-        DataError
-            As `place`, or if another run is writing it, or the system refuses.
-        """
+        """Claim the file for this run until the block ends, and remove it then if it is still empty."""
         if self.is_stream:
             yield Claim(self, Path(self.name))
             return
@@ -174,26 +162,14 @@ class Claim:
         return self.output.is_resumed and _holds_something(self.place)
 
     def finish(self) -> None:
-        """Replace the output by its draft, which is now complete.
-
-        Raises
-        ------
-        DataError
-            If the system refuses.
-        """
+        """Replace the output by its draft, which is now complete."""
         if self.is_draft:
             with writing(self.output.name):
                 self.place.chmod(stat.S_IMODE(self.output.path.stat().st_mode))
                 self.place.replace(self.output.path)
 
     def write(self, content: str | bytes, *, complete: bool) -> None:
-        """Write the whole content and report the path. Incomplete content replaces nothing.
-
-        Raises
-        ------
-        DataError
-            If the system refuses.
-        """
+        """Write the whole content and report the path. Incomplete content replaces nothing."""
         with writing(self.output.name):
             write_stream(self.place, BytesIO(content.encode() if isinstance(content, str) else content))
         if complete:

@@ -38,13 +38,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
         self._is_file = not claim.output.is_stream
 
     def earlier(self) -> Iterator[Attribution | Failure]:
-        """Yield the existing results, then cut off an incomplete last line.
-
-        Raises
-        ------
-        DataError
-            If the file has other content, or cannot be read or written.
-        """
+        """Yield the existing results, then cut off an incomplete last line."""
         results = Earlier(self.claim.place)
         yield from results
         self._end = results.end
@@ -142,8 +136,8 @@ class WholeFile(AbstractContextManager["WholeFile"]):
 class Screen:
     """Prints heat maps to a screen with a progress bar; failures go to standard error instead."""
 
-    def __init__(self, console: Console, progress: Progress, *, numbered: bool) -> None:
-        self.maps, self.progress = HeatMaps(console, numbered=numbered), progress
+    def __init__(self, console: Console, progress: Progress, *, numbered: bool, details: bool) -> None:
+        self.maps, self.progress = HeatMaps(console, numbered=numbered, details=details), progress
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Print an attribution, with the options of the command in its notes."""

@@ -21,7 +21,7 @@ from mase.files import cannot_write
 from mase.metrics.evaluation import Evaluation
 from mase.metrics.intervals import Difference, Summary
 from mase.metrics.result_table import ResultColumn, ResultTable, long_table
-from mase.metrics.standings import standings
+from mase.metrics.standings import can_differ, standings
 from mase.render.dot_plot import dot_plot
 from mase.render.numbers import counted, percent_of_all
 from mase.render.pictures import picture
@@ -178,7 +178,10 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
         else [f"{percent_of_all(accuracy)} of {provenance['accuracy']['n']:,} classified correctly"]
     )
     yield ", ".join([*facts, "means with 95 % intervals"])
-    if len(evaluation.methods) > 1:
+    n_methods = len(evaluation.methods)
+    if n_methods > 1 and not can_differ(len(evaluation), n_methods):
+        yield f"{counted(len(evaluation), 'text')} cannot show a difference between {n_methods} methods"
+    elif n_methods > 1:
         yield "* the best of a column, ≈ not shown to be worse (paired tests at the 5 % level, Holm's correction)"
 
 
@@ -187,7 +190,7 @@ def _costs(evaluation: Evaluation) -> Table:
     for method in evaluation.methods:
         cost = evaluation.cost(method)
         cells = (f"{cost['n_queries']:,.0f}", f"{cost['n_gradients']:,.0f}", f"{cost['seconds']:.2g}")
-        rows.append(_row(method, ("-",) * len(cells) if isnan(cost["seconds"]) else cells))
+        rows.append(_row(method, cells if cost["seconds"] > 0 else ("-",) * len(cells)))  # NaN, and scores of others
     return Table(("cost per text", "evaluations", "gradients", "seconds"), tuple(rows))
 
 

@@ -48,13 +48,7 @@ class Earlier:
         self.is_torn = False
 
     def __iter__(self) -> Iterator[Attribution | Failure]:
-        """Yield the results in order.
-
-        Raises
-        ------
-        DataError
-            If a line is not a result, or the file cannot be read.
-        """
+        """Yield the results in order."""
         try:
             with self.path.open("rb") as file:
                 for number, line in enumerate(file, 1):
@@ -127,13 +121,7 @@ class Expected:
             warnings.warn(unknown_model(self.identity, kept, remedy), MaseWarning, stacklevel=2)
 
     def check(self, result: Attribution | Failure, line: Line, place: str) -> None:
-        """Check that a result in a file is the one that this command would make of a line of its input.
-
-        Raises
-        ------
-        DataError
-            If it is not. The message says what differs.
-        """
+        """Check that a result in a file is the one that this command would make of a line of its input."""
         for what, got, expected in self._compared(result, line):
             if got != expected:
                 raise DataError(

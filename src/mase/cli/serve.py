@@ -1,9 +1,11 @@
 """`mase serve`: a local page on which explanations are made, touched and read."""
 
 import os
+import tempfile
 import webbrowser
 from collections.abc import Iterable
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import click
@@ -117,10 +119,11 @@ def serve(
         _tell_of_exposure(host, number)
     _tell_of_absent(sources)
     click.echo(server.address(host, number, gate.token))
-    if not no_browser:
-        first = server.address(host, number, gate.once())
-        Thread(target=webbrowser.open, args=(first,), daemon=True).start()
     corpora = Corpora(sources, label_column, group_column)
+    folder = tempfile.TemporaryDirectory(prefix="mase-")
+    if not no_browser:
+        door = _door(Path(folder.name), server.address(host, number, gate.token))
+        Thread(target=_open_browser, args=(door, gate.visited), daemon=True).start()
     try:
         app = application(opened, gate, fields=boxes, corpora=corpora.entries, routes=routes(corpora))
         server.serve(app, listening)
@@ -129,7 +132,21 @@ def serve(
     except KeyboardInterrupt:  # the way to end a server
         tell("mase: ended")
     finally:
+        folder.cleanup()
         corpora.close()
+
+
+def _door(folder: Path, address: str) -> Path:
+    """Return a file that leads to the address: others can read the command line of a browser, but not this folder."""
+    door = folder / "workbench.html"
+    door.write_text(f'<!doctype html><meta http-equiv=refresh content="0; url={address}">\n', encoding="utf-8")
+    return door
+
+
+def _open_browser(door: Path, visited: Event) -> None:
+    webbrowser.open(door.as_uri())
+    visited.wait()
+    door.unlink(missing_ok=True)
 
 
 def _tell_of_exposure(host: str, port: int) -> None:
@@ -148,13 +165,7 @@ def _tell_of_absent(sources: Iterable[str]) -> None:
 
 
 def _check_names(what: str, names: Iterable[str]) -> None:
-    """Check that names can be in a page and in its requests.
-
-    Raises
-    ------
-    OptionError
-        If one is not valid Unicode, such as a path whose bytes are not UTF-8.
-    """
+    """Check that names can be in a page and in its requests."""
     for name in names:
         if valid_text(name) != name:
             raise OptionError(
@@ -163,13 +174,7 @@ def _check_names(what: str, names: Iterable[str]) -> None:
 
 
 def _check_server(**options: Any) -> None:
-    """Check that a server is given with names of its models, and without options of models that are loaded.
-
-    Raises
-    ------
-    UsageError
-        If it is not.
-    """
+    """Check that a server is given with names of its models, and without options of models that are loaded."""
     from mase.cli.code import check_unused
 
     if click.get_current_context().get_parameter_source("models") is ParameterSource.DEFAULT:

@@ -3,7 +3,7 @@
 import os
 
 from mase.comparison.comparison import Comparison, Texts
-from mase.comparison.matching import flips, match, predictions
+from mase.comparison.matching import flips, match, predictions, turn
 from mase.comparison.reasons import compare_reasons
 from mase.comparison.shifts import compare_words
 from mase.corpus.database import database
@@ -25,7 +25,10 @@ def compare(
     """Return which predictions and which reasons differ between two runs over the same texts.
 
     Texts are matched by id. Their documents must be equal, and of language models the explained answers, too. Scores
-    are compared for the responses (classes) that both runs explain of a text. Single scores are tested with the
+    are compared for the responses (classes) that both runs explain of a text. Of two classes whose scores are opposite
+    (of the links margin and probability), those for one are counted for the other with the sign turned, if the runs
+    explain the predicted class. Of more, texts whose prediction flips are left out, and words that are frequent in them
+    are named. Single scores are tested with the
     difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
     (Benjamini and Hochberg). The rate is as good as the standard errors: where they are too small, as they are for a
     few words of some texts, two runs that differ by their seed alone have false discoveries, too. With the same seed,
@@ -68,11 +71,12 @@ def compare(
         if not common_only:
             _check_equal(texts)
         changed = predictions(connection)
+        common = turn(connection, one, other)
         reasons, agreement = compare_reasons(connection, rate)
         tables = {"flips": flips(connection), "reasons": agreement}
         shifts = None
         if all(link == other_link for link, other_link in reasons.links):
-            shifts, tables["words"] = compare_words(connection, one, min_texts, rate)
+            shifts, tables["words"] = compare_words(connection, one, min_texts, rate, common)
     places = one.folder.place, other.folder.place
     return Comparison(*places, texts, changed, reasons, shifts, tables, common_only)
 

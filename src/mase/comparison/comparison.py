@@ -17,6 +17,7 @@ __all__ = [
     "Comparison",
     "Example",
     "Flip",
+    "Frequent",
     "Noise",
     "Predictions",
     "Reasons",
@@ -129,6 +130,19 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class Frequent:
+    """A word that is frequent in flipped texts whose reasons are not compared: in how many of them, and of the others.
+
+    `others` is the number of the other texts compared.
+    """
+
+    word: str
+    n_texts: int
+    n_others: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reasons:
     """How the scores differ, over the texts of which both runs explain the same response.
 
@@ -153,6 +167,10 @@ class Reasons:
         is 0 but for rounding has no sign. None if there are none.
     noise
         What differs beyond sampling noise. None if `no_noise` says why that cannot be told.
+    flipped_left_out
+        Texts whose predicted class differs, of which the runs explain no common response.
+    frequent
+        Words that are more frequent in these texts than in the others compared.
     """
 
     n_texts: int
@@ -164,6 +182,8 @@ class Reasons:
     sign_agreement: float | None
     noise: Noise | None
     no_noise: str | None
+    flipped_left_out: int = 0
+    frequent: tuple[Frequent, ...] = ()
 
     @property
     def share_changed(self) -> float | None:

@@ -9,7 +9,7 @@ from mase.corpus.opened import Run
 from mase.corpus.words import bare
 from mase.errors import DataError
 
-__all__ = ["flips", "match", "predictions"]
+__all__ = ["flips", "match", "predictions", "turn"]
 
 _LISTED = 10
 # Documents and answers are compared by their checksums, so that they need not be held. A score that is 0 but for
@@ -19,7 +19,7 @@ _COLUMNS = {
         id, row, md5_number(document) AS document, md5_number(explained_answer) AS answer, prediction, probability,
         n_queries, error
     """,
-    "responses": "row, response, link",
+    "responses": "row, response, link, against",
     "units": """
         row, response, position, field, start, "end", text AS word, score, standard_error AS error, rank,
         coalesce(abs(score) > 1e-9 * max(abs(score)) OVER (PARTITION BY row, response), false) AS is_reason
@@ -58,6 +58,30 @@ FROM (
     WHERE first_probability IS NOT NULL AND second_probability IS NOT NULL
 )
 """
+# Links whose scores for one of two classes are those for the other with the opposite sign.
+_OPPOSITE = ("margin", "probability")
+_BOTH = "(SELECT * FROM {first} UNION ALL SELECT * FROM {second})"
+_CANNOT_TURN = f"""
+SELECT
+    (SELECT count(DISTINCT response) FROM {_BOTH}) <> 2
+    OR EXISTS (FROM {_BOTH} WHERE against IS NOT NULL OR link NOT IN {_OPPOSITE})
+    OR (SELECT count(*) > count(DISTINCT row) FROM {{first}}) OR (SELECT count(*) > count(DISTINCT row) FROM {{second}})
+    OR EXISTS (FROM first_texts WHERE probability < 0.5) OR EXISTS (FROM second_texts WHERE probability < 0.5)
+    OR (SELECT min(score) >= 0 FROM first_units) OR (SELECT min(score) >= 0 FROM second_units)
+""".format(first="first_responses", second="second_responses")
+_TURN = (
+    """
+    CREATE TEMP TABLE to_turn AS
+    SELECT b.row, a.response, (SELECT count(*) FROM second_units AS u WHERE u.row = b.row) AS n
+    FROM pairs JOIN first_responses AS a ON a.row = first_row JOIN second_responses AS b ON b.row = second_row
+    WHERE a.response <> b.response
+    """,
+    """
+    UPDATE second_units AS u SET score = -score, rank = n + 1 - rank, response = t.response
+    FROM to_turn AS t WHERE t.row = u.row
+    """,
+    "UPDATE second_responses AS r SET response = t.response FROM to_turn AS t WHERE t.row = r.row",
+)
 _FLIPS = """
 SELECT
     id, first_row AS row, first_prediction, first_probability, second_prediction, second_probability
@@ -68,13 +92,7 @@ ORDER BY least(first_probability, second_probability) DESC, first_row
 
 
 def match(database: Database, first: Run, second: Run) -> Texts:
-    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match.
-
-    Raises
-    ------
-    DataError
-        If an id is in a run twice, or if the documents cannot be compared because a run was made without them.
-    """
+    """Load two runs, make the table `pairs` of the texts that both explained, and return how the texts match."""
     documents = [run.manifest.asked.documents for run in (first, second)]
     if not all(documents) and first.manifest.asked.input != second.manifest.asked.input:
         raise DataError(
@@ -92,6 +110,21 @@ def match(database: Database, first: Run, second: Run) -> Texts:
     texts = Texts(*database.row(_COUNT), *(run.n_left for run in (first, second)))
     database.run(_KEEP)
     return texts
+
+
+def turn(database: Database, first: Run, second: Run) -> str | None:
+    """Explain of each text the class that the first run explains, where that is the other of two.
+
+    Return the class for which scores can then be counted in all texts, with the sign turned where they are for the
+    other one. None where there are not two classes, or their scores are not opposite: of another link, without signs,
+    or of separate questions, which shows in a best class below one half.
+    """
+    labels, asked = first.manifest.labels, (first.manifest.asked, second.manifest.asked)
+    if len(labels) != 2 or any(one.target is not None for one in asked) or database.row(_CANNOT_TURN)[0]:
+        return None
+    for statement in _TURN:
+        database.run(statement)
+    return labels[1]
 
 
 def _worded(units: pa.Table) -> pa.Table:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from mase.attribution.response import Z95
-from mase.comparison.comparison import Noise, Reasons
+from mase.comparison.comparison import Frequent, Noise, Reasons
 from mase.corpus.database import Database
 from mase.statistics import critical_value, critical_z
 
@@ -127,6 +127,23 @@ SELECT count(DISTINCT row), coalesce(sum(words), 0)::BIGINT,
     coalesce(sum(words_changed), 0)::BIGINT, count(DISTINCT row) FILTER (words_changed > 0)
 FROM agreement
 """
+# How much more often a word is in flipped texts without a common response than in the other texts compared, as the
+# signed root of the likelihood ratio of two proportions would order it.
+_LEFT_OUT = """
+WITH
+flipped AS (
+    SELECT first_row AS row, first_prediction <> second_prediction AND first_probability IS NOT NULL
+        AND first_row NOT IN (SELECT first_row FROM explanations) AS is_left FROM pairs
+),
+counts AS (
+    SELECT word, count(DISTINCT row) FILTER (is_left) AS n_left, count(DISTINCT row) FILTER (NOT is_left) AS n_other
+    FROM first_units JOIN flipped USING (row) GROUP BY word
+),
+totals AS (SELECT count(*) FILTER (is_left) AS left_out, count(*) FILTER (NOT is_left) AS others FROM flipped)
+SELECT left_out, word, n_left, n_other, others FROM totals LEFT JOIN counts
+    ON n_left > 1 AND n_left / left_out > n_other / greatest(others, 1)
+ORDER BY n_left / left_out - n_other / greatest(others, 1) DESC, word LIMIT {top}
+"""
 
 
 def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]:
@@ -150,7 +167,11 @@ def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]
     *agreement, words_changed, texts_changed = database.row(_TOTALS)
     noise = None if reason else Noise(rate, tested, words_changed, texts_changed)
     n_texts, n_words, n_unmatched, overlap, correlation, signs = agreement
-    reasons = Reasons(n_texts, n_words, n_unmatched, links, overlap, correlation, signs, noise, reason)
+    rows = database.run(_LEFT_OUT.format(top=TOP))
+    frequent = tuple(Frequent(*row) for _, *row in rows if row[0] is not None)
+    reasons = Reasons(
+        n_texts, n_words, n_unmatched, links, overlap, correlation, signs, noise, reason, rows[0][0], frequent
+    )
     return reasons, database.table("SELECT * FROM agreement ORDER BY row, response")
 
 

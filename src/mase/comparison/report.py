@@ -58,7 +58,13 @@ def _flip(flip: Flip) -> str:
 
 def _reasons(reasons: Reasons) -> Iterable[str]:
     texts, words = counted(reasons.n_texts, "text"), counted(reasons.n_words, "word")
-    yield f"Reasons: {texts} with the same explained response, {words} in both."
+    yield f"Reasons: {texts} in which both runs explain the same class, {words} in both."
+    if reasons.flipped_left_out:
+        left = counted(reasons.flipped_left_out, "text")
+        yield f"  {left} with another prediction left out; to compare them, run both with --target CLASS."
+    for one in reasons.frequent:
+        share = f"{one.n_texts:,} of them, and in {one.n_others:,} of {one.others:,} others"
+        yield f"    {_cut(one.word, _LONGEST_WORD)}: in {share}"
     if reasons.n_unmatched:
         unmatched = counted(reasons.n_unmatched, "word")
         yield f"  {unmatched} {'has' if reasons.n_unmatched == 1 else 'have'} a score in one run only."

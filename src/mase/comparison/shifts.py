@@ -17,9 +17,12 @@ _LISTED, _EXAMPLES, _CONTEXT = 20, 3, 40
 # Copies of a text have the same scores in a run, noise included, and are no new evidence: the first one counts.
 _DIFFERENT = """
 CREATE TEMP VIEW different AS
-SELECT words.* FROM words JOIN explanations ON first_row = row AND explanations.response = words.response
+SELECT words.*{turned} FROM words JOIN explanations ON first_row = row AND explanations.response = words.response
 WHERE is_first
 """
+_TURNED = """ REPLACE (
+    sign * first AS first, sign * second AS second, sign * difference AS difference, {common} AS response
+)"""
 # A word that a text has several times counts once, with its mean.
 _MEANS = """
 SELECT response, word, count(*) AS n_texts, avg(first) AS first_mean, avg(second) AS second_mean,
@@ -38,7 +41,9 @@ JOIN first_texts AS t USING (row) ORDER BY abs(difference) DESC, row, position
 """
 
 
-def compare_words(database: Database, first: Run, min_texts: int, rate: float) -> tuple[Shifts, pa.Table]:
+def compare_words(
+    database: Database, first: Run, min_texts: int, rate: float, common: str | None = None
+) -> tuple[Shifts, pa.Table]:
     """Return the words whose mean score differs over texts, and the means of all words that were tested.
 
     The difference of a word is paired: its mean over different texts, with the interval and test of Student's t.
@@ -53,8 +58,13 @@ def compare_words(database: Database, first: Run, min_texts: int, rate: float) -
         Test words that occur in at least so many different texts.
     rate
         False discovery rate.
+    common
+        The class of two for which all scores are counted; None to count those of each class.
     """
-    database.run(_DIFFERENT)
+    literal = "" if common is None else "'" + common.replace("'", "''") + "'"
+    sign = f"CASE WHEN words.response = {literal} THEN 1 ELSE -1 END"
+    turned = "" if common is None else _TURNED.replace("sign", sign).format(common=literal)
+    database.run(_DIFFERENT.format(turned=turned))
     found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
     n = found.column("n_texts").to_numpy()
     mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()

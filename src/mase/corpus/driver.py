@@ -79,15 +79,7 @@ class Driver:
         self._n_tasks = 0
 
     def run(self, source: Source, n_workers: int) -> None:
-        """Explain the texts of all parts that are not finished, and the failed ones that are tried again.
-
-        Raises
-        ------
-        DataError
-            If the input ends early or cannot be read, or a part cannot be written.
-        MaseError
-            If the workers cannot open the explainer, or no text can be explained because of the command itself.
-        """
+        """Explain the texts of all parts that are not finished, and the failed ones that are tried again."""
         left = [part for part in self._plan.parts if part in self._failed or part not in self._writer.finished]
         n_left = sum(len(self._wanted(part)) for part in left)
         size = max(1, min(MOST_TEXTS, n_left // (TASKS_PER_WORKER * n_workers)))

@@ -37,13 +37,7 @@ def part_name(part: int) -> str:
 
 
 def check_there(storage: Storage) -> None:
-    """Check that the folder of a run that was begun is still there.
-
-    Raises
-    ------
-    DataError
-        If it is not.
-    """
+    """Check that the folder of a run that was begun is still there."""
     if not storage.exists(MANIFEST):
         raise DataError(
             f"the folder of the run {storage.place!r} is gone, or was moved or renamed while the run went on; the "
@@ -63,13 +57,7 @@ class Folder:
         return self.storage.place
 
     def manifest(self) -> Manifest | None:
-        """Return what `run.json` says; None if there is none.
-
-        Raises
-        ------
-        DataError
-            If it cannot be read or is invalid.
-        """
+        """Return what `run.json` says; None if there is none."""
         if not self.storage.exists(MANIFEST):
             return None
         place = f"{self.place}/{MANIFEST}"
@@ -79,13 +67,7 @@ class Folder:
         return Manifest.decode(self.storage.read(MANIFEST), repr(place))
 
     def check_own(self) -> None:
-        """Check that it is new, or the folder of a run.
-
-        Raises
-        ------
-        DataError
-            If it has other files, or cannot be read.
-        """
+        """Check that it is new, or the folder of a run."""
         names = [name for name in self.storage.names("") if not name.startswith(".")]  # without drafts
         if MANIFEST not in names and (names or self.finished()):
             raise DataError(
@@ -94,34 +76,16 @@ class Folder:
             )
 
     def create(self, manifest: Manifest) -> bool:
-        """Write `run.json` if there is none, and return whether that was so.
-
-        Raises
-        ------
-        DataError
-            If it cannot be written.
-        """
+        """Write `run.json` if there is none, and return whether that was so."""
         return self.storage.create(MANIFEST, manifest.encode())
 
     def finished(self) -> set[int]:
-        """Return the numbers of the parts that are finished.
-
-        Raises
-        ------
-        DataError
-            If the folder cannot be read.
-        """
+        """Return the numbers of the parts that are finished."""
         found = (_PART.fullmatch(name) for name in self.storage.names(_LAST))
         return {int(match[1]) for match in found if match is not None and part_name(int(match[1])) == match[0]}
 
     def check_whole(self, parts: Iterable[int]) -> None:
-        """Check that finished parts have the files of all tables.
-
-        Raises
-        ------
-        DataError
-            If one is missing, or the folder cannot be read.
-        """
+        """Check that finished parts have the files of all tables."""
         numbers = sorted(parts)
         for table in TABLES:
             names = set(self.storage.names(table))
@@ -132,13 +96,7 @@ class Folder:
                 raise DataError(f"{self.named(f'{table}/{part_name(first)}')} is missing{more}; {self._remedy(first)}")
 
     def clean(self, parts: Iterable[int]) -> None:
-        """Delete drafts of these parts, which a killed process left.
-
-        Raises
-        ------
-        DataError
-            If one cannot be deleted.
-        """
+        """Delete drafts of these parts, which a killed process left."""
         ours = set(parts)
         for table in TABLES:
             for name in self.storage.names(table):
@@ -150,11 +108,6 @@ class Folder:
         """Write the tables of a part, the texts last. Equal tables and metadata make equal files.
 
         A part that is there is replaced, and is not finished meanwhile.
-
-        Raises
-        ------
-        DataError
-            If a file cannot be written, or would be too large to be read.
         """
         ordered = {table: tables[table] for table in TABLES if table != _LAST}
         ordered[_LAST] = tables[_LAST].replace_schema_metadata(dict(metadata))
@@ -166,11 +119,6 @@ class Folder:
         """Open the file of a table of a finished part, of which the block reads what it needs, with its footer.
 
         It must read with `use_threads=False`: a thread of Arrow that still holds the file when Python ends aborts it.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is not Parquet or lacks what the block reads, or memory runs out.
         """
         name = f"{table}/{part_name(part)}"
         try:
@@ -187,14 +135,7 @@ class Folder:
             raise DataError(f"{self.named(name)} is not a table of a run: {error!s:.300}{remedy}") from error
 
     def read(self, table: str, part: int, schema: pa.Schema, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return a table of a finished part, or some columns of it. Its rows are not checked.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is not Parquet, has another schema, or is larger than a part may be, or memory
-            runs out.
-        """
+        """Return a table of a finished part, or some columns of it. Its rows are not checked."""
         name = f"{table}/{part_name(part)}"
         try:
             content = self.storage.read(name)

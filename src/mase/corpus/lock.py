@@ -28,6 +28,7 @@ __all__ = ["FOLDER", "Lock", "Owner", "check_free", "hold", "owners"]
 FOLDER = "locks"
 # Seconds between two renewals, and after which a lock that was not renewed counts as left behind.
 RENEWED, LEFT_BEHIND = 5.0, 60.0
+_DAY = 86_400.0  # by which no clock is ahead
 _LARGEST = 64 << 10
 
 
@@ -84,7 +85,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the process is still there, as far as that can be known here."""
         if self.is_here:
             return process_start(self.pid) == self.start
-        return time.time() - self.renewed < LEFT_BEHIND
+        return -_DAY < time.time() - self.renewed < LEFT_BEHIND
 
     @property
     def is_here(self) -> bool:
@@ -97,13 +98,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def owners(storage: Storage) -> list[Owner]:
-    """Return the owners of all locks of a run, also of those that were left behind.
-
-    Raises
-    ------
-    DataError
-        If a lock cannot be read.
-    """
+    """Return the owners of all locks of a run, also of those that were left behind."""
     found = (_read(storage, name) for name in storage.names(FOLDER) if not name.startswith("."))
     return [owner for owner in found if owner is not None]
 
@@ -122,15 +117,7 @@ class Lock:
         self._storage, self._other, self._is_deleted = storage, False, False
 
     def check(self) -> None:
-        """Check that the lock is still this process's.
-
-        Raises
-        ------
-        LockedError
-            If it is not.
-        DataError
-            If the folder of the run is gone.
-        """
+        """Check that the lock is still this process's."""
         if self._is_deleted:
             check_there(self._storage)
         if self._other:
@@ -159,15 +146,7 @@ class Lock:
 
 @contextmanager
 def hold(storage: Storage, shard: Shard, progress: Callable[[], Mapping[str, float | None]]) -> Iterator[Lock]:
-    """Hold the lock of a shard during the block, and renew it with what `progress` returns.
-
-    Raises
-    ------
-    LockedError
-        If another process works on the run.
-    DataError
-        If the lock cannot be written.
-    """
+    """Hold the lock of a shard during the block, and renew it with what `progress` returns."""
     lock, ended = Lock(storage, Owner.this_process(shard)), Event()
 
     def renew() -> None:
@@ -188,13 +167,7 @@ def hold(storage: Storage, shard: Shard, progress: Callable[[], Mapping[str, flo
 
 
 def check_free(storage: Storage, shard: Shard) -> None:
-    """Check, without taking the lock, that no other process works on a run.
-
-    Raises
-    ------
-    LockedError
-        If one does.
-    """
+    """Check, without taking the lock, that no other process works on a run."""
     owner = Owner.this_process(shard)
     for other in owners(storage):
         if other.is_alive and not other.allows(owner):

@@ -28,6 +28,7 @@ def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[
             names = ", ".join(options) or "tokenizer"
             raise OptionError(f"got {names} with an Explainer, expected neither; the explainer has its own options")
         return partial(_same, model)
+    options.setdefault("evidence", 0)
     if isinstance(model, str | os.PathLike):
         return partial(_opened, os.fspath(model), tokenizer, dict(options))
     return partial(_same, Explainer(model, tokenizer, **options))

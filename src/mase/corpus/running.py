@@ -220,11 +220,11 @@ def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, sett
     n, earlier = sum(counts.values()), sum(count for part, count in counts.items() if part in finished)
     again = failed_rows(folder, finished & set(plan.parts)) if settings.retry_failed else {}
     earlier -= sum(map(len, again.values()))
-    progress = Progress(n, earlier=earlier, shown=settings.show_progress)
     try:
         with on_termination(_terminate), ExitStack() as stack:
             engine, n_workers = _started(recipe, settings, n - earlier)
             stack.callback(engine.close)
+            progress = Progress(n, earlier=earlier, workers=n_workers, shown=settings.show_progress)
             ready = _first(engine)
             manifest = manifest_of(
                 ready[0].description,

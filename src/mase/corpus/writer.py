@@ -73,11 +73,6 @@ class Writer:
         What this command asks for.
     allow_other_versions
         Whether parts may be made with other versions and processors than `run.json` says.
-
-    Raises
-    ------
-    DataError
-        If the folder is of another run, or of something else.
     """
 
     def __init__(self, folder: Folder, lock: Lock, manifest: Manifest, *, allow_other_versions: bool) -> None:
@@ -99,13 +94,7 @@ class Writer:
         self._pool.shutdown()
 
     def admit(self, ready: Ready) -> None:
-        """Check that a worker makes the same tables as the others.
-
-        Raises
-        ------
-        DataError
-            If it does not.
-        """
+        """Check that a worker makes the same tables as the others."""
         asked = msgspec.to_builtins(self._manifest.asked)
         other = manifest_of(ready.description, **{name: asked[name] for name in asked if name not in _OF_THE_WORKER})
         _check_settings(msgspec.to_builtins(other.asked), asked, f"this is what worker {ready.worker} has")
@@ -123,11 +112,6 @@ class Writer:
         """Return the tables of a finished part without its failed texts, in pieces by their first row.
 
         The part is replaced when it is written.
-
-        Raises
-        ------
-        DataError
-            If its files cannot be read.
         """
         run = Run(self.folder, self._manifest)
         with self.folder.opened("texts", part) as (file, _):
@@ -142,25 +126,13 @@ class Writer:
         }
 
     def begin(self) -> None:
-        """Write `run.json`, if that was not done.
-
-        Raises
-        ------
-        DataError
-            If it cannot be written, or another process has begun another run in the folder.
-        """
+        """Write `run.json`, if that was not done."""
         if not self._is_begun and not self.folder.create(self._manifest):
             self._compare(self.folder.manifest())
         self._is_begun = True
 
     def write(self, part: int, tables: Mapping[str, pa.Table], workers: Set[str]) -> None:
-        """Begin to write a part that the named workers have made; wait if as many as possible are being written.
-
-        Raises
-        ------
-        DataError
-            As for `begin`, or if an earlier part could not be written.
-        """
+        """Begin to write a part that the named workers have made; wait if as many as possible are being written."""
         self.begin()
         origins = [self._made_with[worker] for worker in sorted(workers) if worker in self._made_with]
         others = [origin for origin in origins if origin != self._manifest.made_with]
@@ -181,25 +153,13 @@ class Writer:
             raise
 
     def check(self) -> None:
-        """Check that the lock is still this process's, and that parts could be written.
-
-        Raises
-        ------
-        LockedError, DataError
-            If not.
-        """
+        """Check that the lock is still this process's, and that parts could be written."""
         self.lock.check()
         while self._writes and self._writes[0].done():
             self._writes.popleft().result()
 
     def finish(self) -> None:
-        """Wait until all parts are written that were begun.
-
-        Raises
-        ------
-        DataError
-            If one could not be written.
-        """
+        """Wait until all parts are written that were begun."""
         while self._writes:
             self._writes.popleft().result()
 

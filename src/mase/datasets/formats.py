@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from mase.datasets.foreign import check_beginning, check_ending
 from mase.datasets.table import require_pyarrow
@@ -40,15 +40,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
-    """Yield the rows of a table, with at least these columns if it has them. For an invalid row, yield its error.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or the beginning of the next row is ambiguous.
-    MissingDependencyError
-        If it is Parquet and pyarrow is not installed.
-    """
+    """Yield the rows of a table, with at least these columns if it has them. For an invalid row, yield its error."""
     kind = format_of(path)
     try:
         if kind in _PARQUET:
@@ -108,8 +100,8 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def _check_names(place: str, names: Sequence[str]) -> None:
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{place} has the column {repeated!r} twice, expected unique names")
 
 
@@ -159,7 +151,10 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
             picked = [column for column in dict.fromkeys(columns) if column in present]
             if len(picked) == len(set(columns)):
                 for batch in file.iter_batches(_AT_A_TIME, columns=picked):
-                    yield from batch.to_pylist()
+                    try:
+                        yield from batch.to_pylist()
+                    except OverflowError:  # Python has the years 1 to 9999 only
+                        yield from map(_parquet_row, (batch.slice(row, 1) for row in range(len(batch))))
             else:  # the error about a missing column lists the present ones, so their names suffice
                 yield from (
                     {**dict.fromkeys(present), **row}
@@ -168,7 +163,10 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
                 )
     except pa.ArrowException as error:
         raise DataError(f"{os.fspath(path)!r} is not a Parquet table: {error}") from error
-    except OverflowError as error:  # Python has the years 1 to 9999 only
-        raise DataError(
-            f"{os.fspath(path)!r} has a date or a time that cannot be read ({error}); write that column as text"
-        ) from error
+
+
+def _parquet_row(batch: Any) -> TableRow:
+    try:
+        return cast(TableRow, batch.to_pylist()[0])
+    except OverflowError as error:
+        return DataError(f"a date or a time that cannot be read ({error}), expected the years 1 to 9999")

@@ -70,7 +70,7 @@ def check(
     >>> [(guess.what, guess.remedy) for guess in found.guesses]  # doctest: +NORMALIZE_WHITESPACE
     [("the classes are called '0', '1'", 'pass mase.models.Callable(..., labels=[...]), one name per column')]
     """
-    explainer = Explainer(model, tokenizer, fixed=fixed, background=background)
+    explainer = Explainer(model, tokenizer, fixed=fixed, background=background, evidence=0)
     given = None if text is None else Document.of(text, fixed=fixed, background=background)
     adapted = explainer.model
     if isinstance(adapted, Generated):

@@ -148,7 +148,7 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
         answer = _answer(model, prompts[0])
     asked = answer or model.continuation(_GIVEN)
     answered = GivenAnswer(model, asked, template=template, generated=answer is not None)
-    explainer = Explainer(answered, method=_METHOD, units=_UNITS)
+    explainer = Explainer(answered, method=_METHOD, units=_UNITS, evidence=0)
     again, in_batch = _differences(model, prompts, asked)
     return LanguageCheck(
         name=model.name,

@@ -16,6 +16,7 @@ from mase.io.predictions import HALF_PRECISION, listed, prediction_problems
 __all__ = ["check"]
 
 _ROUNDING = 1e-9  # of computed numbers
+_LONGEST = 1e12  # seconds
 
 
 def check(attribution: Attribution, *, place: str) -> Attribution:
@@ -81,8 +82,8 @@ def _zoomed(zoomed: Attribution, attribution: Attribution) -> Iterator[str]:
 
 def _unique(path: str, names: list[str]) -> Iterator[str]:
     """Yield the first duplicate name."""
-    duplicate = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if duplicate is not None:
+    if len(set(names)) < len(names):
+        duplicate = next(name for name in names if names.count(name) > 1)
         yield f"{path} has the name {duplicate!r:.40} twice, expected unique names"
 
 
@@ -231,8 +232,9 @@ def _conditions(attribution: Attribution) -> Iterator[str]:
     fit = attribution.fit
     yield from _within("fit: 'split_half'", fit.split_half, -1, 1)
     counts = {"condition": fit.condition, "n_queries": fit.n_queries, "n_gradients": fit.n_gradients}
-    for name, value in (counts | {"seconds": fit.seconds}).items():
+    for name, value in counts.items():
         yield from _within(f"fit: {name!r}", value, 0)
+    yield from _within("fit: 'seconds'", fit.seconds, 0, _LONGEST)
     for index, note in enumerate(attribution.notes):
         if not note.code:
             yield f"notes[{index}]: 'code' is empty, expected a name"
@@ -258,6 +260,8 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
     if evidence.flip_set is not None:
         changed["evidence: flip_set"] = evidence.flip_set
     yield from _named_response("evidence", evidence.response, attribution)
+    if len(evidence.without) != len(evidence.only):
+        yield f"evidence: 'only' has {len(evidence.only)} entries, expected {len(evidence.without)} as in 'without'"
     labels = attribution.prediction.names
     for path, one in changed.items():
         for unit in one.units:

@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Iterable
 from numbers import Integral, Real
-from os import PathLike, fsdecode, fspath
+from os import PathLike, fspath
 from typing import Any, NoReturn
 
 import msgspec
 
 from mase.attribution import Attribution
-from mase.errors import DataError, OptionError
+from mase.errors import DataError
 from mase.files import read_bytes, write_text
 from mase.io.schema import ERROR_SCHEMA, SCHEMA, Failure, from_dict, result
 
@@ -63,8 +63,6 @@ def save(attribution: Attribution, path: str | PathLike[str]) -> None:
 
     Raises
     ------
-    OptionError
-        If the path ends in .html or .htm; `Attribution.to_html` writes pages.
     DataError
         If the file cannot be written.
     """
@@ -76,14 +74,9 @@ def save_many(attributions: Iterable[Attribution], path: str | PathLike[str]) ->
 
     Raises
     ------
-    OptionError
-        If the path ends in .html or .htm: a browser would take the markup in texts for its own.
     DataError
         If the file cannot be written.
     """
-    name = fsdecode(path)
-    if name.lower().endswith((".html", ".htm")):
-        raise OptionError(f"path is {name!r}, expected another ending for JSON; to_html(path) writes a page")
     write_text(path, "".join(dumps(attribution) + "\n" for attribution in attributions))
 
 

@@ -223,13 +223,15 @@ class Evaluator:
             method=method,
             units=self.splitter,
             precision=self.precision,
-            **{"n_samples": self.n_samples, "seed": self.seed, **options},
+            **{"n_samples": self.n_samples, "seed": self.seed, "evidence": 0, **options},
         )
 
     def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
         def rescore(model: Model, seed: int) -> Floats:
             own = explainer.seed + seed - self.seed  # of a method that names its seed
-            again = Explainer(model, method=explainer.method, units=self.splitter, seed=own, precision=self.precision)
+            again = Explainer(
+                model, method=explainer.method, units=self.splitter, seed=own, precision=self.precision, evidence=0
+            )
             return again(document, target=model.labels[target]).scores
 
         return rescore

@@ -6,7 +6,7 @@ from math import isnan
 
 from mase.metrics.intervals import Summary
 from mase.metrics.protocol import Better
-from mase.metrics.standings import Standing
+from mase.metrics.standings import Standing, can_differ
 from mase.render.dot_plot import Dot, DotPanel
 from mase.render.table import Cell, Table
 
@@ -68,6 +68,8 @@ class ResultTable:
                 f"≈: not shown to be worse at the 5 % level by {self._test()}, with Holm's correction for all pairs of "
                 "methods in the column.",
             ]
+        elif len(self.n_texts) > 1 and not can_differ(max(self.n_texts.values()), len(self.n_texts)):
+            sentences.append(f"So few texts cannot show a difference between {len(self.n_texts)} methods.")
         return " ".join(sentences)
 
     def table(self) -> Table:

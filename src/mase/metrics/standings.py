@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from mase.metrics.intervals import Difference, Summary
 from mase.metrics.protocol import Better
 from mase.statistics import LEVEL, holm
 
-__all__ = ["Mark", "Standing", "standings"]
+__all__ = ["Mark", "Standing", "can_differ", "standings"]
 
 # "tied": not the best mean, but not shown to be worse either.
 Mark = Literal["best", "tied", ""]
@@ -43,7 +44,8 @@ def standings(
     The best has the best mean of the methods with a value for the most texts, so that no method is the best because it
     failed on the hard ones. A method is worse if its paired difference to the best says so and the p-value of that is
     at most 0.05, adjusted by Holm's procedure for all pairs of methods. All pairs count, not only those with the best,
-    because the best was found by looking at all. Nothing is marked with fewer than two methods.
+    because the best was found by looking at all. Nothing is marked with fewer than two methods, where all means are
+    equal, or where there are so few texts that no difference could pass the test.
 
     Parameters
     ----------
@@ -55,7 +57,9 @@ def standings(
         Which direction is better.
     """
     known = {method: summary for method, summary in summaries.items() if summary is not None}
-    if len(known) < 2:
+    means = {summary.mean for summary in known.values()}
+    n_texts = max((summary.n for summary in known.values()), default=0)
+    if len(means) < 2 or not can_differ(n_texts, len(known)):
         return {method: Standing(summary) for method, summary in summaries.items()}
     sign = 1 if better == "higher" else -1
     most = max(summary.n for summary in known.values())
@@ -69,6 +73,15 @@ def standings(
         mark: Mark = "best" if whole.get(method) == whole[best] else "" if summary is None or is_worse else "tied"
         found[method] = Standing(summary, mark, p_value)
     return found
+
+
+def can_differ(n_texts: int, n_methods: int) -> bool:
+    """Return whether so many texts could show any difference between methods.
+
+    Of n texts that all differ in one direction, a paired test has the p-value 2 / 2^n, and Holm's procedure multiplies
+    the least one by the number of pairs.
+    """
+    return 2.0 ** (1 - n_texts) * comb(n_methods, 2) <= 1 - LEVEL
 
 
 def _against(

@@ -26,6 +26,7 @@ OUTPUTS = Registry(
         "ndjson": "mase.outputs.json_lines:JsonLines",
         "json": "mase.outputs.json_lines:JsonLines",
         "csv": "mase.outputs.csv:CsvTable",
+        "parquet": "mase.outputs.parquet:ParquetTable",
         "html": "mase.outputs.html:HtmlPage",
         "htm": "mase.outputs.html:HtmlPage",
         "txt": "mase.outputs.terminal:TextFile",

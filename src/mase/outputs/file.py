@@ -1,19 +1,20 @@
 """Write a file of results atomically: the complete file, or nothing."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from mase.attribution import Attribution
+from mase.errors import OptionError
 from mase.files import write_stream, writing
-from mase.io.json import Failure
+from mase.io.json import Failure, save_many
 from mase.outputs import OUTPUTS, form_of
 from mase.outputs.protocol import Output
 
-__all__ = ["OutputFile"]
+__all__ = ["OutputFile", "save"]
 
 _IN_MEMORY = 16 << 20
 
@@ -88,3 +89,17 @@ class OutputFile(AbstractContextManager["OutputFile"]):
                 self._output.close()
                 self._draft.seek(0)
                 write_stream(self.path, self._draft)
+
+
+def save(attributions: Iterable[Attribution], path: str | os.PathLike[str]) -> None:
+    """Write attributions in the format of the suffix of `path`; JSON Lines if it has none."""
+    name = os.fsdecode(path)
+    form = form_of(name)
+    if form in ("html", "htm"):  # the name is older than `to_html`, and wrote JSON
+        raise OptionError(f"path is {name!r}, expected another ending; to_html(path) writes a page")
+    if form in ("json", "jsonl", "ndjson"):
+        save_many(attributions, path)
+        return
+    with OutputFile(name, form) as file:
+        for number, attribution in enumerate(attributions, 1):
+            file.add(number, attribution)

@@ -19,8 +19,8 @@ _WIDTH = 100
 class HeatMaps:
     """Prints a heat map per attribution, with the number of its text if there are several. Failures are skipped."""
 
-    def __init__(self, console: Console, *, numbered: bool) -> None:
-        self.console, self.numbered = console, numbered
+    def __init__(self, console: Console, *, numbered: bool, details: bool = False) -> None:
+        self.console, self.numbered, self.details = console, numbered, details
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Print an attribution."""
@@ -28,7 +28,7 @@ class HeatMaps:
             return
         if self.numbered:
             self.console.print(Rule(Text(f"{number}"), align="left", style="dim"))
-        self.console.print(heat_map(result))
+        self.console.print(heat_map(result, details=self.details))
         if self.numbered:
             self.console.print()
         self.console.file.flush()
@@ -44,7 +44,7 @@ class TextFile:
         self.console = Console(
             file=cast(IO[str], codecs.getwriter("utf-8")(stream)), width=_WIDTH, no_color=True, highlight=False
         )
-        self._maps = HeatMaps(self.console, numbered=True)
+        self._maps = HeatMaps(self.console, numbered=True, details=True)
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Write a heat map, or the message of a failure."""

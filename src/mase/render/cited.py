@@ -1,11 +1,13 @@
 """The parts of an answer with their sources, as all displays name and number them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
 from mase.attribution import Attribution, Field, Word
 from mase.render.facts import explained, link_name
+from mase.render.numbers import amount
 from mase.render.palette import are_estimates, scale_of
 from mase.render.pieces import inline, model_name
 
@@ -22,6 +24,8 @@ __all__ = [
 
 
 # What a source does to a part.
+_FALLS = {"logit": "its odds would be {} times lower", "log-probability": "it would be {} times less likely"}
+_LEAST_FALL, _LARGEST_FALL = 0.4, 300.0  # about half as much again, and what a float holds
 _EFFECTS = {"logit": "makes its odds ten times as high", "log-probability": "makes it ten times as probable"}
 
 
@@ -76,7 +80,12 @@ def part_facts(part: CitedPart) -> list[str]:
     facts = [f"{link_name(found)} {scale.signed(found.response)}"]
     expected = found.expected_without(part.sources) if part.sources else None
     if expected is not None:
-        facts += [f"{scale.signed(expected)} expected without {'it' if len(part.sources) == 1 else 'them'}"]
+        without = "this source" if len(part.sources) == 1 else "these sources"
+        fallen = found.response - expected  # a logarithm, of the answer's probability or odds
+        if found.link in _FALLS and _LEAST_FALL < fallen < _LARGEST_FALL:
+            facts += [f"without {without} {_FALLS[found.link].format(amount(float(f'{math.exp(fallen):.2g}')))}"]
+        else:
+            facts += [f"{scale.signed(expected)} expected without {without}"]
     return [
         *facts,
         *explained(found.responses[0]),

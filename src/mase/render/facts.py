@@ -96,7 +96,7 @@ def cost_facts(attribution: Attribution) -> list[str]:
     """Return what the scores cost, in a few words each."""
     fit = attribution.fit
     gradients = [counted(fit.n_gradients, "gradient")] if fit.n_gradients else []
-    return [counted(fit.n_queries, "evaluation"), *gradients, duration(fit.seconds)]
+    return [f"the model was asked {counted(fit.n_queries, 'time')}", *gradients, duration(fit.seconds)]
 
 
 def explained(response: Response) -> list[str]:
@@ -146,11 +146,11 @@ def interaction_line(attribution: Attribution, name: Callable[[str], str] = inli
     """
     scale, units = scale_of(attribution), attribution.units
     pairs = [
-        f"“{name(units[pair.units[0]].text)}” × “{name(units[pair.units[1]].text)}” {scale.signed(pair.score)}"
+        f"“{name(units[pair.units[0]].text)}” and “{name(units[pair.units[1]].text)}” {scale.signed(pair.score)}"
         + (f" ± {scale.error(pair.half_width)}" if pair.half_width else "")
         for pair in attribution.interactions[:_MOST_NAMED]
     ]
-    return [f"kept together, beyond the sum of both: {', '.join(pairs)}"] if pairs else []
+    return [f"act together: {', '.join(pairs)}"] if pairs else []
 
 
 def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
@@ -164,10 +164,11 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
     for effect in (one for one in attribution.responses[0].effects if one in _WHERE):
         found = attribution.effect(effect)
         scale = scale_of(found)
+        same = set(zip(attribution.spans, map(scale.signed, attribution.scores), strict=True))
         words = [
             f"“{name(shortened(inline(word.text), _LONGEST_NAME))}” {scale.interval(word)}"
             for word in strongest(found, _MOST_NAMED)
-            if word.score
+            if word.score and ((word.start, word.end), scale.signed(word.score)) not in same
         ]
         lines += [f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}"] if words else []
     return lines
@@ -260,7 +261,7 @@ _LONGEST_TITLE = 80
 _LONGEST_NAME = 28
 _MOST_NAMED = 3
 # Where a further effect is measured.
-_WHERE = {"kept": "with the other strong {}s alone", "removed": "without the other strong {}s"}
+_WHERE = {"kept": "beside the other strong {}s", "removed": "without the other strong {}s"}
 _MOST_OTHERS = 8
 _PARTS = ("space", "design", "estimator")
 _SETTINGS = {"sigma": "σ", "n_samples": "n"}

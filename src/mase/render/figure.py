@@ -7,10 +7,10 @@ import numpy as np
 from rich.cells import cell_len
 
 from mase.attribution import Attribution
-from mase.errors import MissingDependencyError
 from mase.render.cells import shortened
 from mase.render.facts import measured, stated
 from mase.render.palette import BLUE, NEUTRAL, RED, error95, has_intervals, is_significant, is_unsigned, strongest
+from mase.render.pictures import new_figure
 from mase.render.pieces import inline, isolated, labelled
 from mase.scalars import check_integer
 
@@ -31,23 +31,10 @@ def bar_chart(attribution: Attribution, k: int = 20) -> "Figure":
 
     Bars to the right increase the response of the target, and bars to the left decrease it. The interval of a pale bar
     includes 0. Unsigned scores have a third colour.
-
-    Raises
-    ------
-    OptionError
-        If k is less than 1.
-    MissingDependencyError
-        If matplotlib is not installed.
     """
     k = check_integer("k", k, 1)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"matplotlib cannot be imported ({error}); run: pip install 'mase-xai[plot]'"
-        ) from error
     words = sorted(strongest(attribution, k), key=attribution.word_scores.index)
-    figure = Figure(figsize=(7, _FRAME + _ROW * max(4, len(words))), layout="constrained")
+    figure = new_figure(7, _FRAME + _ROW * max(4, len(words)))
     axes = figure.subplots()
     positions = range(len(words))
     errors = [np.nan if (half := error95(word)) is None else half for word in words]

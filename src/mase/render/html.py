@@ -174,13 +174,7 @@ def write_page(
     numbers: Sequence[int] | None = None,
     failures: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
-    """Return the `page` of the attributions, and write it to `path` atomically.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written.
-    """
+    """Return the `page` of the attributions, and write it to `path` atomically."""
     content = page(attributions, numbers=numbers, failures=failures)
     write_text(path, content)
     return content

@@ -81,7 +81,7 @@ def _of_several(attributions: Sequence[Attribution], noun: str) -> Iterator[str]
             )
     if any(attribution.interactions for attribution in attributions):
         yield (
-            f"Two {noun}s “kept together” increase the explained number by that much more than the sum of what each "
+            f"Two {noun}s that “act together” increase it by that much more than the sum of what each "
             "does without the other."
         )
 
@@ -109,7 +109,7 @@ _FEW_OTHERS = "mask most of the other strong ones"
 _MOST_OTHERS = "keep most of the other strong ones and mask the weak ones"
 # By further effect: its name, the copies that it is of, and those that the scores are of then.
 _EFFECTS = {
-    "kept": ("With the other strong {}s alone", _MOST_OTHERS, _FEW_OTHERS),
+    "kept": ("Beside the other strong {}s", _MOST_OTHERS, _FEW_OTHERS),
     "removed": ("Without the other strong {}s", _FEW_OTHERS, _MOST_OTHERS),
 }
 _SIDES = {"for": "<b d>for</b>", "against": "<i d>against</i>"}

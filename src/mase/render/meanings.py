@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable
 
 from mase.attribution import Attribution
-from mase.render.palette import are_estimates, is_unsigned
+from mase.render.palette import are_estimates, has_intervals, is_unsigned
 
-__all__ = ["link_meaning", "meaning", "meaning_of_link"]
+__all__ = ["link_meaning", "meaning", "meaning_of_link", "said"]
 
 _CONTRAST_MEANINGS = {
     "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",
@@ -42,6 +42,24 @@ def link_meaning(attribution: Attribution) -> str | None:
     if attribution.link == "logit" and _is_log_odds(attribution):
         return "logit: the log-odds of the class; +0.7 doubles the odds"
     return meaning_of_link(attribution.link, contrast=False)
+
+
+def said(attribution: Attribution, title: str) -> str:
+    """Return what the numbers beside words are, in the words of somebody who reads them for the first time.
+
+    `title` is what is explained, fit for display.
+    """
+    noun = attribution.noun
+    if not are_estimates(attribution):
+        return "scores that are not estimates"
+    if is_unsigned(attribution):
+        number = f"how much each {noun} matters to {title}"
+    else:
+        link, meant = attribution.link, link_meaning(attribution) or ""
+        number = {"probability": f"the probability of {title}", "value": title}.get(link, title)
+        doubles = f"; +0.7 {meant.partition('+0.7 ')[2].partition(' of ')[0]}" if "+0.7 " in meant else ""
+        number = f"how much each {noun} raises {number}{doubles}"
+    return number + ("; ± is sampling error" if has_intervals(attribution) else "")
 
 
 def meaning_of_link(link: str, *, contrast: bool) -> str | None:

@@ -1,8 +1,9 @@
 """Numbers in words and digits, rounded so that they never say more than is known."""
 
+import re
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
-__all__ = ["amount", "at_least", "counted", "duration", "percent", "percent_of_all", "share"]
+__all__ = ["amount", "at_least", "counted", "duration", "percent", "percent_of_all", "share", "unbroken"]
 
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 _LARGEST_WHOLE = 10**21  # from here on JavaScript writes an exponent
@@ -101,3 +102,14 @@ def counted(n: int, what: str) -> str:
     ('1 word', '1,001 evaluations')
     """
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def unbroken(line: str) -> str:
+    """Return a line in which no percent sign, and no bound, is separated from its number at the end of a line.
+
+    Examples
+    --------
+    >>> unbroken("with a probability > 99 %")
+    'with a probability >\\xa099\\xa0%'
+    """
+    return re.sub(r"(?<=[<>]) (?=\d)|(?<=\d) (?=%)", "\u00a0", line)

@@ -15,13 +15,7 @@ PICTURES = {".png": None, ".svg": "Date", ".pdf": "CreationDate"}
 
 
 def check_matplotlib() -> None:
-    """Check that figures can be made, before any work.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
+    """Check that figures can be made, before any work."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -31,17 +25,11 @@ def check_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure of this size in inches, whose parts are laid out without overlap.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
+    """Return an empty figure of this size in inches, whose parts are laid out without overlap; notebooks show it."""
     check_matplotlib()
-    from matplotlib.figure import Figure
+    from mase.render.picture import Picture
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def picture(figure: "Figure", suffix: str) -> bytes:

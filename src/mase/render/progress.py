@@ -66,6 +66,8 @@ class Progress:
         Words for the work and its result, such as "explaining" and "explained".
     earlier
         How many of these texts were done before.
+    workers
+        How many texts are worked on at the same time.
     shown
         Whether anything is shown.
 
@@ -82,14 +84,16 @@ class Progress:
         done: str = "explained",
         *,
         earlier: int = 0,
+        workers: int = 1,
         shown: bool = True,
     ) -> None:
         console = Console(stderr=True)
-        columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
         self._has_bar = shown and total != 1 and _is_terminal(console)
         self._bar = Bar(*columns, console=console, transient=True, disable=not self._has_bar)
-        self._task = self._bar.add_task(doing, total=total, completed=earlier)
+        self._task = self._bar.add_task(doing, total=total, completed=earlier, pace="")
         self.total, self.earlier = total, earlier
+        self._workers, self._at, self._n_together = workers, 0.0, 1
         self._doing, self._done, self._shown = doing, done, shown
         self._began = self._next_line = time.perf_counter()
         self.n_done = self.n_failed = 0
@@ -116,15 +120,21 @@ class Progress:
 
     @property
     def per_second(self) -> float:
-        """Texts per second since the beginning."""
-        return self.n_done / max(self.seconds, 1e-9)
+        """Texts per second from the beginning to the last step."""
+        return self.n_done / max(self._at, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds that the rest will take at this rate; None if that is not known yet."""
+        """Seconds that the rest will take at the rate up to the last step; None if that is not known yet.
+
+        When one worker is done, the others are in the middle of their texts, also at the end. It counts down until the
+        next step is late.
+        """
         if self.total is None or not self.n_done:
             return None
-        return (self.total - self.earlier - self.n_done) / self.per_second
+        half_done, under_way = (self._workers - 1) * self._n_together / 2, self._workers * self._n_together
+        per_text = max(self._at / (self.n_done + half_done), self.seconds / (self.n_done + under_way))
+        return max(0.0, (self.total - self.earlier + half_done) * per_text - self.seconds)
 
     def state(self) -> dict[str, float | None]:
         """Return the counts and the rate, for another process that shows them."""
@@ -140,18 +150,24 @@ class Progress:
         """Count n texts, of which some `failed`; with 0 texts, show the line that is due."""
         self.n_done += n
         self.n_failed += failed
-        self._bar.advance(self._task, n)
+        if n:
+            self._at, self._n_together = self.seconds, n
+        self._bar.update(self._task, advance=n, pace=self._pace if self.n_done else "")
         is_over = self.total is not None and self.earlier + self.n_done >= self.total
         if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
             self._next_line += BETWEEN_LINES
             self._tell(f"{self._doing}: {self}")
 
+    @property
+    def _pace(self) -> str:
+        left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
+        return f"{self.per_second:.3g} texts per second{left}"
+
     def __str__(self) -> str:
         done = f"{self.earlier + self.n_done:,}"
-        of = f"{done} texts" if self.total is None else f"{done} of {counted(self.total, 'text')}"
-        left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
+        of = done if self.total is None else f"{done} of {self.total:,}"
         failed = f", {self.n_failed:,} failed" if self.n_failed else ""
-        return f"{of}, {self.per_second:.3g} per second{left}{failed}"
+        return f"{of}, {self._pace}{failed}"
 
     @contextmanager
     def paused(self) -> Iterator[None]:

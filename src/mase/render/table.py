@@ -64,9 +64,18 @@ class Table:
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
         lines += [r"\end{tabular}"]
         if self.caption:
-            top = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(self.caption)}}}"]
+            top = [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{_latex(self.caption)}}}",
+                rf"\label{{tab:{self._slug}}}",
+            ]
             lines = [*top, *lines, r"\end{table}"]
         return "\n".join(lines) + "\n"
+
+    @property
+    def _slug(self) -> str:
+        return re.sub("[^a-z0-9]+", "-", self.head[0].lower()).strip("-") or "results"
 
     def html(self) -> str:
         """Return the table as HTML."""
@@ -109,7 +118,8 @@ def _markdown(text: str) -> str:
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    signed = re.sub(r"(?<![\w.])-(?=\d)", "−", " ".join(text.split()))
+    return "".join(_LATEX.get(character, character) for character in signed)
 
 
 def _latex_row(cells: list[str]) -> str:

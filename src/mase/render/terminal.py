@@ -1,7 +1,8 @@
 """Attributions in a terminal: a coloured heat map, and the plain summary that `repr` returns."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from textwrap import fill
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -26,8 +27,8 @@ from mase.render.facts import (
     top_classes,
     zoomed_facts,
 )
-from mase.render.meanings import link_meaning
-from mase.render.numbers import counted
+from mase.render.meanings import link_meaning, said
+from mase.render.numbers import counted, unbroken
 from mase.render.palette import (
     BLUE,
     NEUTRAL,
@@ -73,8 +74,9 @@ _BAR, _LONGEST_WORD, _SHORTEST_WORD = 24, 28, 4
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A rich renderable of one attribution: prediction, verdict, text, the `top` strongest words, fit
-    and evidence.
+    """A rich renderable of one attribution: prediction, verdict, text, the `top` strongest words, and what flips it.
+
+    With `details` also the fit, the cost, further effects and everything else that is known.
 
     Words that increase the response of the target are red and marked ⁺, words that decrease it are blue and marked ⁻.
     Without colours (NO_COLOR, a pipe) one to three marks show the strength. Words whose interval includes 0 are muted
@@ -83,6 +85,7 @@ class HeatMap:
 
     attribution: Attribution
     top: int = LISTED
+    details: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         marker = _Marker(
@@ -91,13 +94,13 @@ class HeatMap:
             unsigned=is_unsigned(self.attribution),
         )
         narrow = options.update(width=min(options.max_width, _WIDEST))
-        for part in _parts(self.attribution, self.top, marker, narrow.max_width):
+        for part in _parts(self, marker, narrow.max_width):
             yield from console.render(part, narrow)
 
 
-def heat_map(attribution: Attribution, *, top: int = LISTED) -> HeatMap:
+def heat_map(attribution: Attribution, *, top: int = LISTED, details: bool = False) -> HeatMap:
     """Return a rich renderable: the text in colours, with the `top` strongest words listed below."""
-    return HeatMap(attribution, top)
+    return HeatMap(attribution, top, details)
 
 
 def summary(attribution: Attribution, *, top: int = LISTED) -> str:
@@ -165,22 +168,29 @@ class _Marker:
         return Text(piece.text.replace(inner, f"{opening}{inner}{closing}") if self.plain else piece.text, _FAINT)
 
 
-def _parts(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
-    yield _prediction(attribution, marker)
-    yield from _scored(attribution, top, marker, narrow)
-    yield from map(Text, evidence_facts(attribution, isolated))
-    for line in other_responses(attribution):
+def _parts(shown: HeatMap, marker: _Marker, narrow: int) -> Iterator[Text]:
+    a, details = shown.attribution, shown.details
+    yield _prediction(a, marker)
+    yield from _scored(a, shown.top, marker, narrow, details=details)
+    facts = evidence_facts(a, isolated)
+    yield from (_prose(fact, narrow) for fact in (facts if details else facts[:1]))
+    for line in other_responses(a):
         yield Text(line, no_wrap=True, overflow="ellipsis")
-    if attribution.zoomed is not None:
+    if a.zoomed is not None:
         yield Text()
-        yield from (Text(line, "bold") for line in zoomed_facts(attribution)[:1])
-        yield from _scored(attribution.zoomed, top, marker, narrow)
+        yield from (Text(line, "bold") for line in zoomed_facts(a)[:1])
+        yield from _scored(a.zoomed, shown.top, marker, narrow, details=details)
 
 
-def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int) -> Iterator[Text]:
+def _prose(line: str, width: int, style: Style | str = "") -> Text:
+    """Return a line that is broken between words, and not before a percent sign, at which rich would break it."""
+    return Text(fill(unbroken(line), width, break_on_hyphens=False).replace("\u00a0", " "), style)
+
+
+def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int, *, details: bool) -> Iterator[Text]:
     """Yield the verdict, the text or the answer with its sources, and the strongest units."""
     scale = scale_of(attribution)
-    yield _verdict(attribution)
+    yield _verdict(attribution, narrow, details=details)
     if attribution.answer is None:
         yield Text()
         running = Text.assemble(
@@ -193,9 +203,8 @@ def _scored(attribution: Attribution, top: int, marker: _Marker, narrow: int) ->
     words = strongest(attribution, top)
     if words:
         yield _rows(attribution, words, scale, marker, narrow)
-    for line in _closing(attribution, len(words)):
-        warning = line.startswith("warning")
-        yield Text(line, _WARNING if warning else _FAINT)
+    for line in _closing(attribution, len(words), details=details):
+        yield _prose(line, narrow, _WARNING if line.startswith("warning") else _FAINT)
 
 
 def _prediction(attribution: Attribution, marker: _Marker) -> Text:
@@ -213,9 +222,9 @@ def _prediction(attribution: Attribution, marker: _Marker) -> Text:
     return line.append_text(_sides(a, marker)).append(" ").append(titled(a), "bold")
 
 
-def _verdict(attribution: Attribution) -> Text:
+def _verdict(attribution: Attribution, narrow: int, *, details: bool) -> Text:
     verdict = attribution.verdict
-    line = Text(inline(str(verdict)))
+    line = _prose(inline(str(verdict if details else replace(verdict, reasons=verdict.reasons[:1]))), narrow)
     line.stylize(_RELIABLE if verdict.reliable else _CAREFUL, 0, line.plain.index(":"))
     return line
 
@@ -259,19 +268,21 @@ def _headline(attribution: Attribution) -> str:
     return f"Attribution for {titled(a)} by {model_name(a.model.get('name'))}: {predicted}"
 
 
-def _closing(attribution: Attribution, shown: int) -> list[str]:
-    """Return the lines below the words: unit of the scores, fit, truncation and warnings."""
+def _closing(attribution: Attribution, shown: int, *, details: bool = True) -> list[str]:
+    """Return the lines below the words: what the scores are, what was not read and warnings; with details also the fit.
+
+    Scores of an answer are said with its parts.
+    """
     a = attribution
-    listed = (
-        f"{shown} strongest of {counted(len(a.words), a.noun)}"
-        if shown < len(a.words)
-        else counted(len(a.words), a.noun)
-    )
-    method = f"{inline(str(a.method.get('name')))}, seed {a.seed}"
-    link, cut = link_meaning(a), cut_off(a)
-    lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *interaction_line(a, isolated)]
-    lines += effect_lines(a, isolated)
-    lines += [" · ".join(facts) for facts in (quality_facts(a), [*cost_facts(a), method]) if facts]
+    cut, meant = cut_off(a), said(a, titled(a))
+    lines = [meant] if shown else []
+    if details:
+        n_words = counted(len(a.words), a.noun)
+        listed = f"{shown} strongest of {n_words}" if shown < len(a.words) else n_words
+        method, link = f"{inline(str(a.method.get('name')))}, seed {a.seed}", link_meaning(a)
+        lines = [f"{listed}; {measured(a)}", *([] if link is None else [link]), *interaction_line(a, isolated)]
+        lines += effect_lines(a, isolated)
+        lines += [" · ".join(facts) for facts in (quality_facts(a), [*cost_facts(a), method]) if facts]
     lines += [] if cut is None else [f"cut off: {cut}"]
-    lines += window_lines(a)
+    lines += window_lines(a) if details else []
     return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]

@@ -26,6 +26,7 @@ from mase.render.facts import (
 )
 from mase.render.legend import heading
 from mase.render.meanings import meaning
+from mase.render.numbers import unbroken
 from mase.render.palette import (
     FAINT_SHADES,
     SHADES,
@@ -164,9 +165,9 @@ def view_of(
     return View(
         number=number,
         group=group,
-        verdict=replace(verdict, reasons=tuple(map(inline, verdict.reasons))),
+        verdict=replace(verdict, reasons=tuple(unbroken(inline(reason)) for reason in verdict.reasons)),
         predicted=inline(a.prediction.label),
-        probability=stated(a.prediction),
+        probability=unbroken(stated(a.prediction)),
         target=shortened(inline(a.target), _LONGEST_NAME),
         against=shortened(inline(a.responses[0].against or ""), _LONGEST_NAME),
         other_target=a.prediction.probability is not None and a.target != a.prediction.label,
@@ -188,7 +189,7 @@ def view_of(
             f"{line[0].upper()}{line[1:]}." for line in (*interaction_line(a, isolated), *effect_lines(a, isolated))
         ],
         others=other_responses(a),
-        evidence=[f"{fact[0].upper()}{fact[1:]}." for fact in evidence_facts(a, isolated)],
+        evidence=[f"{fact[0].upper()}{unbroken(fact[1:])}." for fact in evidence_facts(a, isolated)],
         facts=[f"scores: {unit(a)}", *quality_facts(a), *cost_facts(a)],
         cut=_cut(a, marks),
         windows=window_lines(a),
@@ -263,7 +264,7 @@ def _piece(piece: Piece, scale: Scale, *, signed: bool, hints: bool, button: str
 def _class_rows(attribution: Attribution) -> list[_ClassRow]:
     target = inline(attribution.target)
     return [
-        _ClassRow(label, number, f"{100 * bar:.3g}", label == target)
+        _ClassRow(label, unbroken(number), f"{100 * bar:.3g}", label == target)
         for label, number, bar in top_classes(attribution, _TOP_CLASSES)
     ]
 

@@ -21,10 +21,10 @@ from mase.target import label_index
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FAILED", "LOW_CONFIDENCE", "NOTED", "UNSIGNED", "WRONG", "Entry", "Flags", "entries", "shortened"]
+__all__ = ["CARE", "FAILED", "LOW_CONFIDENCE", "NOTED", "UNSIGNED", "WRONG", "Entry", "Flags", "entries", "shortened"]
 
 # What a text can be filtered by.
-FAILED, WRONG, LOW_CONFIDENCE, NOTED = 1, 2, 4, 8
+FAILED, WRONG, LOW_CONFIDENCE, NOTED, CARE = 1, 2, 4, 8, 16
 # The code of the note on scores without a direction.
 UNSIGNED = "unsigned"
 # A report shows this many characters of a text.
@@ -51,15 +51,19 @@ class Flags:
         """Return the flags of a row of the table of texts of a model with these classes."""
         if text["error"] is not None:
             return FAILED
-        written = None if self.label_column is None else text[self.label_column]
-        found = (label_index(classes, name) for name in spellings(written or ""))
-        label = next((index for index in found if index is not None), None)
+        label = self.label(text, classes)
         probability, threshold = text["probability"], self.low_confidence
         return (
-            WRONG * (label is not None and classes[label] != text["prediction"])
+            WRONG * (label is not None and label != text["prediction"])
             | LOW_CONFIDENCE * (threshold is not None and probability is not None and probability < threshold)
             | NOTED * bool(text["notes"])
         )
+
+    def label(self, text: Mapping[str, Any], classes: Sequence[str]) -> str | None:
+        """Return the class that is right for a text; None if that is not known."""
+        written = None if self.label_column is None else text[self.label_column]
+        found = (label_index(classes, name) for name in spellings(written or ""))
+        return next((classes[index] for index in found if index is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,9 @@ class Entry:
     row, id
         Its number in the input, from 0, and its name.
     flags
-        Sum of FAILED, WRONG, LOW_CONFIDENCE and NOTED.
+        Sum of FAILED, WRONG, LOW_CONFIDENCE, NOTED and CARE (to be read with care).
+    label
+        The class that is right; None if that is not known.
     prediction, probability
         The predicted class and its probability; None if the text failed.
     response, against, link, r2
@@ -104,6 +110,7 @@ class Entry:
     row: int
     id: str
     flags: int
+    label: str | None
     prediction: str | None
     probability: float | None
     response: str | None
@@ -125,23 +132,22 @@ class Entry:
 
 
 def entries(run: Run, flags: Flags) -> Iterator[Entry]:
-    """Yield the texts of the finished parts of a run, in order; one part is in memory at a time.
-
-    Raises
-    ------
-    DataError
-        If a file of the run cannot be read or is invalid.
-    """
+    """Yield the texts of the finished parts of a run, in order; one part is in memory at a time."""
     kept, classes = run.manifest.asked.kept, run.manifest.labels
     for part in run.parts:
         by_row = _responses(run.part("responses", part))
         words = Units.of(run.part("units", part))
         for text in run.part("texts", part).to_pylist():
-            yield _entry(text, by_row.get(text["row"], []), words, flags.of(text, classes), kept)
+            yield _entry(text, by_row.get(text["row"], []), words, flags, classes, kept)
 
 
 def _entry(
-    text: Mapping[str, Any], responses: Sequence[Mapping[str, Any]], units: Units, flags: int, kept: Sequence[str]
+    text: Mapping[str, Any],
+    responses: Sequence[Mapping[str, Any]],
+    units: Units,
+    flags: Flags,
+    classes: Sequence[str],
+    kept: Sequence[str],
 ) -> Entry:
     response = next((found for found in responses if found["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
@@ -158,7 +164,8 @@ def _entry(
     return Entry(
         row=text["row"],
         id=shortened(text["id"] or ""),
-        flags=flags,
+        flags=flags.of(text, classes) | CARE * (response.get("reliable") is False),
+        label=_shortened(flags.label(text, classes)),
         prediction=_shortened(text["prediction"]),
         probability=_finite(text["probability"]),
         response=_shortened(response.get("response")),
@@ -217,6 +224,6 @@ def _shown(text: str, words: Words, *, signs: bool) -> tuple[str, Shading]:
 
 def _responses(table: "pa.Table") -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
-    for response in table.select(["row", "response", "against", "link", "r2"]).to_pylist():
+    for response in table.select(["row", "response", "against", "link", "r2", "reliable"]).to_pylist():
         found.setdefault(response["row"], []).append(response)
     return found

@@ -38,11 +38,6 @@ def write_report(
     workbench
         Address of the workbench of the server that shows the report, to which each text then leads; None for a report
         that is opened as a file.
-
-    Raises
-    ------
-    DataError
-        If the folder has files that are not of a report, if it cannot be written, or if the run cannot be read.
     """
     target, run = check_free(folder), summary.run
     listed = texts and run.manifest.asked.documents
@@ -60,13 +55,7 @@ def write_report(
 
 
 def check_free(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder that is new, empty or a former report.
-
-    Raises
-    ------
-    DataError
-        If it is anything else.
-    """
+    """Return the path of a folder that is new, empty or a former report."""
     try:
         target = Path(folder).resolve()
         if not target.exists():

@@ -15,7 +15,7 @@ from mase.render.palette import FAINT_SHADES, SHADES
 from mase.render.pieces import isolated, model_name
 from mase.render.templates import checksum, resource, templates
 from mase.report.answers import CitedAnswer
-from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
+from mase.report.entries import CARE, FAILED, LOW_CONFIDENCE, NOTED, WRONG, Entry, shortened
 from mase.report.rows import Limits
 from mase.report.sections import class_sections, difference_lists, facts, none_found, rules, spreads, verdict
 from mase.report.workbench import Workbench
@@ -44,7 +44,13 @@ _LIMITS = (
     Limits(rows=5, examples=0, lists=25),
 )
 _MARKS = frozenset({"for", "against", "insignificant for", "insignificant against"})
-_BADGES = ((FAILED, "failed"), (WRONG, "wrong"), (LOW_CONFIDENCE, "low confidence"), (NOTED, "note"))
+_BADGES = (
+    (FAILED, "failed"),
+    (WRONG, "wrong"),
+    (LOW_CONFIDENCE, "low confidence"),
+    (NOTED, "note"),
+    (CARE, "read with care"),
+)
 
 
 def page(summary: Summary, first: Sequence[Entry], *, texts: bool, workbench: Workbench | None = None) -> str:
@@ -192,7 +198,11 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
         id=entry.id,
         prediction=_outcome(entry),
         probability="" if entry.probability is None else percent(entry.probability),
-        badges=tuple(name for flag, name in _BADGES if entry.flags & flag),
+        badges=tuple(
+            f"wrong, right is {isolated(entry.label or '')}" if flag == WRONG else name
+            for flag, name in _BADGES
+            if entry.flags & flag
+        ),
         snippet=" ".join(entry.text[: boundary(entry.text, _LONGEST_SNIPPET)].split()),
         content=Markup("").join(_pieces(entry)),
         plain=entry.unsigned,

@@ -19,8 +19,8 @@ const mase = (() => {
   );
   const progress = section.querySelector("progress");
   const pages = section.querySelector(".pages");
-  const FLAGS = { failed: 1, wrong: 2, low: 4, note: 8 };
-  const BADGES = [[1, "failed"], [2, "wrong"], [4, "low confidence"], [8, "note"]];
+  const FLAGS = { failed: 1, wrong: 2, low: 4, note: 8, care: 16 };
+  const BADGES = [[1, "failed"], [2, "wrong"], [4, "low confidence"], [8, "note"], [16, "read with care"]];
   const MISSING = main.dataset.workbench ? "Is the server still running? Reload this page." : "Was the whole folder copied?";
   // characters that nobody sees, of which a text shows most by their numbers
   const UNSEEN = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu, SHOWN = /⟨[0-9A-F]{4,5}⟩/u;
@@ -281,7 +281,9 @@ const mase = (() => {
     get("id").textContent = text.id;
     node.querySelector("bdi").textContent = text.answer ? beginning(text.answer.text, 100) : text.prediction || "";
     get("chance").textContent = text.chance || "";
-    for (const [flag, name] of BADGES) if (all.flags[position] & flag) addTo(get("badges"), "span", "badge", name);
+    for (const [flag, name] of BADGES) if (all.flags[position] & flag) {
+      addTo(get("badges"), "span", "badge", flag === FLAGS.wrong ? "wrong, right is " + text.label : name);
+    }
     get("snippet").replaceChildren(...snippet(text.text, matches));
     details.addEventListener("toggle", () => details.open && fill(node, text, position), { once: true });
     if (open) details.open = true;

@@ -128,12 +128,9 @@ def facts(summary: Summary, *, texts: bool) -> list[Fact]:
     if threshold is not None:
         found.append(Fact("low confidence", f"below {percent(threshold)}", link("only=low")))
     if overview.reliable is not None:
-        found.append(Fact("reliable", percent_of_all(overview.reliable)))
-    found += [Fact(f"median {_SHORT[d.name]}", two_decimals(d.median)) for d in summary.quality if d.name in _SHORT]
-    return [*found, Fact("evaluations of the model", f"{overview.n_queries:,}")]
-
-
-_SHORT = {"r2": "R²", "r2_held_out": "held-out R²", "split_half": "split-half agreement"}
+        care = percent_of_all(1 - overview.reliable)
+        found.append(Fact("read with care", care, link("only=care") if overview.reliable < 1 else ""))
+    return [*found, Fact("the model was asked", f"{overview.n_queries:,} times")]
 
 
 def spreads(quality: Sequence[Distribution]) -> list[Spread]:

@@ -70,13 +70,7 @@ class ListWriter:
         self._size = 0
 
     def add(self, entry: Entry) -> None:
-        """Add a text.
-
-        Raises
-        ------
-        OSError
-            If a slice cannot be written.
-        """
+        """Add a text."""
         self._class.append(self._code(entry.prediction))
         self._probability.append(_scaled(entry.probability, _NONE_16))
         self._fit.append(_scaled(entry.r2, _NONE_8))
@@ -90,13 +84,7 @@ class ListWriter:
             self._flush()
 
     def close(self) -> None:
-        """Write the last slice and the index.
-
-        Raises
-        ------
-        OSError
-            If a file cannot be written.
-        """
+        """Write the last slice and the index."""
         if self._texts:
             self._flush()
         index = {
@@ -134,6 +122,7 @@ def _text(entry: Entry) -> dict[str, Any]:
         "row": entry.row,
         "id": entry.id,
         "prediction": entry.prediction,
+        "label": entry.label,
         "response": entry.response,
         "against": entry.against,
         "link": entry.link,

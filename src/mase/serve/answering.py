@@ -62,13 +62,7 @@ class Answering:
 
 
 def prompt_of(text: Content) -> tuple[dict[str, str], str, str | None]:
-    """Return the texts by name, the query, and the answer; None if it is to be generated.
-
-    Raises
-    ------
-    InvalidTextError
-        If one is no text.
-    """
+    """Return the texts by name, the query, and the answer; None if it is to be generated."""
     fields = {CONTEXT: text} if isinstance(text, str) else text
     texts: dict[str, str] = {}
     for name, content in fields.items():

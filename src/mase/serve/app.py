@@ -39,6 +39,7 @@ __all__ = ["application"]
 
 # Seconds after which a line is sent to whoever follows, so that a lost connection is noticed.
 _ALIVE = 15.0
+_BODY_S = 10.0  # in which a request must arrive
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (QueueFullError, 429),
     (LimitError, 413),
@@ -99,6 +100,7 @@ def application(
     routes
         Further routes, of corpora.
     """
+    corpora = [{**corpus, "href": f"/{gate.key}{corpus['href']}"} for corpus in corpora]
     server = _Server(models, limits or Limits(), fields, corpora)
 
     @asynccontextmanager
@@ -108,8 +110,9 @@ def application(
 
     app = Starlette(
         routes=[
-            Route("/", server.page),
+            Route("/", server.door),
             Route("/static/{name}", server.static),
+            Route("/api/workbench", server.workbench),
             Route("/api/models", server.list_models),
             Route("/api/predictions", server.predict, methods=["POST"]),
             Route("/api/explanations", server.explain, methods=["POST"]),
@@ -156,7 +159,10 @@ class _Server:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def page(self, _request: Request) -> Response:
+    async def door(self, _request: Request) -> Response:
+        return HTMLResponse(self._files["door.html"].content)
+
+    async def workbench(self, _request: Request) -> Response:
         return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits, self._fields)))
 
     async def static(self, request: Request) -> Response:
@@ -238,22 +244,18 @@ class _Server:
         return self._models[name]
 
     async def _read(self, request: Request, kind: type[T]) -> T:
-        """Return the body of a request.
-
-        Raises
-        ------
-        LimitError
-            If it is too long.
-        OptionError
-            If it is not JSON of this kind.
-        """
+        """Return the body of a request."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the request has another content type, expected application/json")
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self._limits.body:
-                raise LimitError(f"the request has more than {self._limits.body:,} bytes, expected fewer")
+        try:
+            async with asyncio.timeout(_BODY_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self._limits.body:
+                        raise LimitError(f"the request has more than {self._limits.body:,} bytes, expected fewer")
+        except TimeoutError:
+            raise HTTPException(408, f"the request did not arrive within {_BODY_S:g} seconds") from None
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, ValueError) as error:
@@ -261,13 +263,7 @@ class _Server:
 
 
 async def _answer(request: Request, model: ServedModel, ask: Predict | Without | Regenerate) -> Any:
-    """Return the answer of a model to a request that was read.
-
-    Raises
-    ------
-    ClientDisconnect
-        If whoever asked has gone before the model was asked.
-    """
+    """Return the answer of a model to a request that was read."""
     answer = await answer_of(model, ask, request.receive)  # once the body was read, it waits until they leave
     if isinstance(answer, Cancelled):
         raise ClientDisconnect

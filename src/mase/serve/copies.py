@@ -17,7 +17,7 @@ from mase.serve.messages import CITE, Explain, Open, Settings
 
 __all__ = ["command", "command_of_answer", "python", "python_of_answer"]
 
-_EXPLAIN = Settings(evidence=0)
+_EXPLAIN = Settings()
 
 S = TypeVar("S", bound=msgspec.Struct)
 

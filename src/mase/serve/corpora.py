@@ -174,11 +174,6 @@ class Corpora:
         Folders or URIs of runs, and files of results.
     label_column, group_column
         Kept columns of the runs, as of `mase.summary.summarise`.
-
-    Raises
-    ------
-    MissingDependencyError
-        If there are corpora, and a package that reads them is not installed.
     """
 
     def __init__(

@@ -63,11 +63,6 @@ def write_corpus(
         As of `mase.summary.summarise`.
     tell
         Is called with the share that is done.
-
-    Raises
-    ------
-    MaseError
-        If the corpus cannot be read, or has no such columns.
     """
     if "://" in source or Path(source).is_dir():
         run, begun = open_run(source), 0.0

@@ -87,7 +87,7 @@ class _Pages:
         return _known(self._corpus(request).version(request.path_params["version"]))
 
     def _address(self, request: Request) -> str:
-        return f"/corpora/{request.path_params['corpus']}/"
+        return f"{request.scope.get('root_path', '')}/corpora/{request.path_params['corpus']}/"
 
 
 def _known(found: T | None) -> T:

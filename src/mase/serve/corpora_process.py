@@ -22,11 +22,6 @@ class Reading:
     ----------
     source, folder, label_column, group_column
         As of `mase.serve.corpora_child.write_corpus`.
-
-    Raises
-    ------
-    WorkerError
-        If the system cannot start another process.
     """
 
     def __init__(self, source: str, folder: Path, label_column: str | None, group_column: str | None) -> None:

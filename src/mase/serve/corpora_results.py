@@ -38,11 +38,6 @@ def run_of_results(path: Path, folder: Path, tell: Callable[[float], None]) -> R
         The folder of the run, which does not exist.
     tell
         Is called with the share of the file that was read.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, a line is not a result, or the results are of several models or methods.
     """
     with writing(folder):
         folder.mkdir(parents=True)
@@ -76,13 +71,7 @@ class _Made:
         self.first: Attribution | None = None
 
     def check(self, found: Attribution, place: str) -> None:
-        """Check that a result is of the same model and method as the first one.
-
-        Raises
-        ------
-        DataError
-            If it is not.
-        """
+        """Check that a result is of the same model and method as the first one."""
         first = self.first = self.first or found
         for what, got, expected in (
             ("model", found.model, first.model),

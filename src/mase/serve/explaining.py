@@ -37,13 +37,7 @@ class Explaining:
         return self._explainer(ask).predict_without(found, units)
 
     def regenerate(self, ask: Explain, found: Attribution, units: Sequence[int]) -> str:
-        """Refuse to answer: only a language model does.
-
-        Raises
-        ------
-        CapabilityError
-            Always.
-        """
+        """Refuse to answer: only a language model does."""
         del ask, found, units
         raise CapabilityError(f"the model {self._model.name!r} generates no answers, expected a language model")
 

@@ -36,7 +36,7 @@ class Event:
         return b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.data)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Explanation:
     """One explanation, and the newest event of each name, with its number.
 
@@ -58,6 +58,11 @@ class Explanation:
     def is_over(self) -> bool:
         """Whether there is a last event."""
         return any(name in self._newest for name in _LAST)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its result and its events."""
+        return len(self.line or "") + sum(len(event.data) for _, event in self._newest.values())
 
     def tell(self, name: str, data: Any) -> None:
         """Add an event."""
@@ -92,6 +97,7 @@ class Explanation:
         """Wait for the answer of the model, and tell it."""
         assert self.job is not None
         answer = await self.job.answer
+        self.job = None  # which holds this explanation, so that a forgotten one would stay in memory
         if isinstance(answer, Explained):
             self.line = answer.attribution
             attribution = msgspec.Raw(answer.attribution.encode())
@@ -108,27 +114,13 @@ class Explanation:
         return {"python": python(model, ask), "command": command(model, ask)}
 
     def attribution(self, response: str | None = None) -> Attribution:
-        """Return the attribution, with a response first.
-
-        Raises
-        ------
-        OptionError
-            If there is none.
-        UnknownNameError
-            If it has no such response.
-        """
+        """Return the attribution, with a response first."""
         found = loads(self.finished())
         assert isinstance(found, Attribution)
         return found if response is None else found.of(response)
 
     def finished(self) -> str:
-        """Return the attribution as a line of JSON.
-
-        Raises
-        ------
-        OptionError
-            If there is none.
-        """
+        """Return the attribution as a line of JSON."""
         if self.line is None:
             raise OptionError("the explanation has no result, expected one that is finished; wait for its last event")
         return self.line
@@ -143,13 +135,7 @@ class Explanations:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, model: ServedModel, ask: Explain) -> str:
-        """Put an explanation into the queue of its model and return its id.
-
-        Raises
-        ------
-        ModelError, LimitError
-            If the model cannot take it.
-        """
+        """Put an explanation into the queue of its model and return its id."""
         found = Explanation(model, ask)
         found.job = model.submit(ask, found.tell)
         self._start(found.finish())
@@ -165,13 +151,7 @@ class Explanations:
         return found
 
     async def cancel(self, name: str) -> None:
-        """Cancel an explanation; one that is over stays as it is.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of this id.
-        """
+        """Cancel an explanation; one that is over stays as it is."""
         await self._end(self[name])
 
     async def follow(self, found: Explanation, alive: float) -> AsyncIterator[Event | None]:
@@ -200,8 +180,12 @@ class Explanations:
     def _forget(self) -> None:
         """Forget the oldest explanations that are over."""
         over = [name for name, found in self._by_id.items() if found.is_over]
-        for name in over[: max(0, len(self._by_id) + 1 - self._limits.results)]:
-            del self._by_id[name]
+        room = self._limits.results - 1 - (len(self._by_id) - len(over))
+        kept = 0
+        for n, name in enumerate(reversed(over)):
+            kept += self._by_id[name].size
+            if n >= room or kept > self._limits.kept:
+                del self._by_id[name]
 
 
 async def answer_of(
@@ -215,11 +199,6 @@ async def answer_of(
         The model and the request.
     leaving
         Returns when whoever asked has gone. A request that waits then is not answered.
-
-    Raises
-    ------
-    MaseError
-        If the model fails.
     """
     job = model.submit(ask)
     left = asyncio.ensure_future(leaving())

@@ -24,6 +24,8 @@ class Limits:
         Bytes of a request.
     results
         Explanations that are kept; the oldest ones are forgotten.
+    kept
+        Bytes of all explanations that are kept.
     grace
         Seconds that a model has to answer the batch at which it is cancelled; then its process is ended.
     alone
@@ -37,6 +39,7 @@ class Limits:
     seconds: float = 600.0
     body: int = 1 << 20
     results: int = 200
+    kept: int = 1 << 27
     grace: float = 3.0
     alone: float = 10.0
 

@@ -7,6 +7,7 @@ import msgspec
 from mase.budget import NSamples
 from mase.choices import Long
 from mase.citing import METHOD, UNITS
+from mase.defaults import EVIDENCE
 from mase.document import Scalar
 from mase.errors import OptionError
 
@@ -53,7 +54,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     reference: str | None = None
     link: str | None = None
     seed: int = 0
-    evidence: int = 5
+    evidence: int = EVIDENCE
     zoom: int = 0
     long: Long | None = None
     fixed: tuple[str, ...] = ()
@@ -230,13 +231,7 @@ _LENGTH = 4
 
 
 def encode(message: ToModel | FromModel) -> bytes:
-    """Return a message as a frame: its length in four bytes, and its content.
-
-    Raises
-    ------
-    OptionError
-        If an integer has more than 64 bits.
-    """
+    """Return a message as a frame: its length in four bytes, and its content."""
     try:
         content = _ENCODER.encode(message)
     except OverflowError as error:

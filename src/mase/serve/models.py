@@ -78,15 +78,7 @@ class ServedModel:
         }
 
     def submit(self, ask: Ask, tell: Callable[[str, dict[str, Any]], None] | None = None) -> Job:
-        """Put a request into the queue.
-
-        Raises
-        ------
-        ModelError
-            If the model could not be opened.
-        QueueFullError
-            If the queue is full.
-        """
+        """Put a request into the queue."""
         if self.state == "failed":
             raise ModelError(f"the model {self.name!r} cannot be used: {self.message}")
         if len(self._quick) + len(self._slow) >= self._limits.queue:

@@ -10,7 +10,13 @@ from mase.render.templates import resource, templates
 
 __all__ = ["File", "files", "workbench"]
 
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
+_TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,7 @@ class ModelProcess:
 
     @classmethod
     async def start(cls) -> Self:
-        """Start a process.
-
-        Raises
-        ------
-        WorkerError
-            If the system cannot start another process.
-        """
+        """Start a process."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *command("mase.serve.child"),

@@ -1,21 +1,25 @@
-"""Who may ask the server: pages of its own, in a browser that was given the token."""
+"""Who may ask the server: pages of its own, in a browser that was given the token.
+
+Browsers send cookies to every port of a host, so that a server of another user could read them. The token is therefore
+kept where browsers separate ports (`localStorage`), and sent in a header.
+"""
 
 import ipaddress
 import secrets
 import socket
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import parse_qs, urlsplit
+from threading import Event
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["POLICY", "Gate", "Guard", "allowed_names", "is_loopback"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types mase"
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types mase mase-page"
 )
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -26,12 +30,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-# The answer to the first address. It leads on by itself, because a browser that follows a link of another site to a
-# redirect does not send the cookie on, which is SameSite=Strict.
-_WELCOME = (
-    '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content="0; url=/">'
-    '<meta name=color-scheme content="light dark"><title>mase</title><p><a href="/">Open the workbench</a>\n'
-)
 _SAFE = ("GET", "HEAD")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -67,21 +65,21 @@ class Gate:
     any_address
         Whether it may also be called by any IP address. An address, unlike a name, cannot be made to lead elsewhere.
     token
-        What the first address and then the cookie have.
+        What the printed address has, and then the header of every request.
+    key
+        The beginning of the addresses of corpora, whose pages are links, which cannot have a header.
+    visited
+        Is set when the first request with the token has come.
     """
 
     names: frozenset[str]
     port: int
     any_address: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-    _once: set[str] = field(default_factory=set, repr=False)
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    visited: Event = field(default_factory=Event, repr=False)
 
-    @property
-    def cookie(self) -> str:
-        """Name of the cookie. Browsers share cookies between the ports of a host."""
-        return f"mase-{self.port}"
-
-    def refusal(self, method: str, headers: Headers) -> str | None:
+    def refusal(self, method: str, path: str, headers: Headers) -> str | None:
         """Return why a request cannot come from a page of this server; None if it may."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
@@ -90,7 +88,8 @@ class Gate:
         if origin != f"http://{hosts[0]}" and (origin is not None or method not in _SAFE):
             return "the request comes from another page, expected one of this server"
         site = headers.get("sec-fetch-site", "same-origin")
-        if site != "same-origin" and not (site == "none" and method in _SAFE):
+        is_link = method in _SAFE and (site == "none" or path == "/")  # any page may lead to the first address
+        if site != "same-origin" and not is_link:
             return "the request comes from another site, expected a page of this server"
         return None
 
@@ -104,29 +103,17 @@ class Gate:
             return False
         return name in self.names or (self.any_address and _is_address(name))
 
-    def once(self) -> str:
-        """Return a further token for the first address, which is good for one visit.
+    def knows(self, headers: Headers) -> bool:
+        """Return whether a request has the token."""
+        known = _same(headers.get("authorization", ""), f"Bearer {self.token}")
+        if known:
+            self.visited.set()
+        return known
 
-        Other users of the machine can read the address on the command line of a browser that is started with it.
-        """
-        token = secrets.token_urlsafe(24)
-        self._once.add(token)
-        return token
-
-    def opens(self, token: str | None) -> bool:
-        """Return whether the first address may have this token."""
-        if token in self._once:
-            self._once.discard(token)
-            return True
-        return self.knows(token)
-
-    def knows(self, token: str | None) -> bool:
-        """Return whether this is the token."""
-        return token is not None and secrets.compare_digest(token.encode(errors="replace"), self.token.encode())
-
-    def has_cookie(self, headers: Headers) -> bool:
-        """Return whether one of the cookies is the server's."""
-        return any(self.knows(value) for value in _cookies(headers.getlist("cookie"), self.cookie))
+    def is_corpus(self, path: str) -> bool:
+        """Return whether an address is that of a corpus, with the key."""
+        first, _, rest = path.removeprefix("/").partition("/")
+        return _same(first, self.key) and rest.startswith("corpora/")
 
 
 class Guard:
@@ -150,25 +137,18 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        response = self._answer(scope)
-        await (self.app if response is None else response)(scope, receive, guarded)
+        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+        reason = self.gate.refusal(method, path, headers)
+        if reason is None and self.gate.is_corpus(path):
+            scope = {**scope, "root_path": f"/{self.gate.key}"}
+        elif reason is None and not (self.gate.knows(headers) or _is_open(path)):
+            reason = "the request has no token; open the address that `mase serve` has printed"
+        await (self.app if reason is None else _refused(path, reason))(scope, receive, guarded)
 
-    def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that does not reach the application."""
-        headers, method = Headers(scope=scope), scope["method"]
-        token = _token(scope["query_string"])
-        is_first = method == "GET" and scope["path"] == "/" and self.gate.opens(token)
-        # Any page may lead to the first address, if it knows the token.
-        reason = self.gate.refusal(method, _without_site(headers) if is_first else headers)
-        if reason is not None:
-            return _refused(scope["path"], reason)
-        if is_first:
-            response = HTMLResponse(_WELCOME)
-            response.set_cookie(self.gate.cookie, self.gate.token, httponly=True, samesite="strict", path="/")
-            return response
-        if not self.gate.has_cookie(headers):
-            return _refused(scope["path"], "this browser has no cookie; open the address that `mase serve` has printed")
-        return None
+
+def _is_open(path: str) -> bool:
+    """Return whether anyone may read an address: the empty page and its files, which are the same everywhere."""
+    return path == "/" or path.startswith("/static/")
 
 
 def _refused(path: str, reason: str) -> Response:
@@ -177,19 +157,8 @@ def _refused(path: str, reason: str) -> Response:
     return PlainTextResponse(f"mase: {reason}\n", 403)
 
 
-def _token(query: bytes) -> str | None:
-    found = parse_qs(query.decode("ascii", "replace")).get("token", [])
-    return found[0] if len(found) == 1 else None
-
-
-def _cookies(lines: Iterable[str], name: str) -> list[str]:
-    """Return the values of the cookies of a name, whatever others are beside it."""
-    pairs = (pair.strip().partition("=") for line in lines for pair in line.split(";"))
-    return [value for found, _, value in pairs if found == name]
-
-
-def _without_site(headers: Headers) -> Headers:
-    return Headers(raw=[(name, value) for name, value in headers.raw if name != b"sec-fetch-site"])
+def _same(given: str, expected: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="replace"), expected.encode())
 
 
 def _is_address(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 import socket
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import uvicorn
@@ -21,13 +20,7 @@ _HEAD_S = 10.0
 
 
 def bind(host: str, port: int | None, usual: int) -> socket.socket:
-    """Return a socket that listens; without a port the usual one, or a free one if that is taken.
-
-    Raises
-    ------
-    OptionError
-        If the address cannot be used.
-    """
+    """Return a socket that listens; without a port the usual one, or a free one if that is taken."""
     ports = (usual, 0) if port is None else (port,)
     for number, one in enumerate(ports, 1):
         try:
@@ -68,13 +61,7 @@ def address(host: str, port: int, token: str) -> str:
 
 
 def serve(app: ASGIApp, listening: socket.socket) -> None:
-    """Answer requests until Ctrl-C or SIGTERM.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        When it has ended.
-    """
+    """Answer requests until Ctrl-C or SIGTERM."""
     Server(app).run(sockets=[listening])
 
 
@@ -112,11 +99,12 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Close the connections whose client has had its time; uvicorn calls this ten times a second."""
         now = time.monotonic()
-        connections: Iterable[Any] = list(self.server_state.connections)
+        connections: list[Any] = list(self.server_state.connections)
         idle = [(one, one.cycle) for one in connections if one.cycle is None or one.cycle.response_complete]
         self._waiting = {key: self._waiting.get(key, now) for key in idle}
-        for (connection, _), since in self._waiting.items():
-            if now - since > self._head_s:
+        n_too_many = max(0, len(connections) - _CONNECTIONS // 2)  # anyone may open more; the oldest make room
+        for number, ((connection, _), since) in enumerate(sorted(self._waiting.items(), key=lambda one: one[1])):
+            if now - since > self._head_s or number < n_too_many:
                 connection.transport.close()
         return await super().on_tick(counter)
 

@@ -175,7 +175,7 @@ def check_model(model: Model, text: str) -> None:
     probabilities = model.predict([text, text])
     assert probabilities.shape == (2, len(model.labels))
     assert np.allclose(probabilities[0], probabilities[1])
-    explainer = Explainer(model, n_samples=64, seed=1)
+    explainer = Explainer(model, n_samples=64, seed=1, evidence=0)
     first, second = explainer(text), explainer(text)
     assert first == second, "equal seeds gave different explanations"
     assert np.isfinite(first.scores).all()
@@ -189,7 +189,7 @@ def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64
     """Check a procedure on one text of a model: its budget, its cost, reproducibility and finite scores."""
     space = SPACES["token-scale"](reference="auto")
     method = Method("checked", "The procedure that is checked.", space, procedure, n_samples=n)
-    first, second = (Explainer(model, method=method, link="logit", seed=4)(text) for _ in range(2))
+    first, second = (Explainer(model, method=method, link="logit", seed=4, evidence=0)(text) for _ in range(2))
     assert first == second, "equal seeds gave different explanations"
     assert np.isfinite(first.scores).all()
     assert len(set(np.isfinite(first.standard_errors).tolist())) == 1, "some scores have a standard error, others none"
@@ -226,7 +226,7 @@ def check_metric(metric: Metric) -> None:
 
 def check_output(make: Function[[BinaryIO], Output]) -> None:
     """Check an output: it writes to its stream, equal results give equal bytes, and the stream stays open."""
-    attribution = Explainer(AdditiveClassifier(_WORTH), n_samples=64)(_TEXT)
+    attribution = Explainer(AdditiveClassifier(_WORTH), n_samples=64, evidence=0)(_TEXT)
     first, again = (_written(make, attribution) for _ in range(2))
     assert first, "nothing was written"
     assert first == again, "equal results gave different bytes"

@@ -1,6 +1,7 @@
 """Tests of `mase.attribution.attributions`."""
 
 import copy
+import dataclasses
 import json
 import pickle
 
@@ -8,8 +9,8 @@ import pytest
 from tests.attributions import attribution, two_fields
 
 import mase
-from mase.attribution import Attributions
-from mase.errors import DataError
+from mase.attribution import Attributions, Evidence, FlipSet
+from mase.errors import DataError, OptionError
 from mase.io.json import Failure, dumps
 
 
@@ -101,3 +102,42 @@ def test_its_page_is_that_of_the_command(tmp_path):
     content = found.to_html(tmp_path / "page.html")
     assert content == found.to_html() == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert content.count("<article") == 3
+
+
+def test_a_frame_has_a_row_per_text_on_request():
+    pytest.importorskip("pandas")
+    flipped = dataclasses.replace(attribution(), evidence=Evidence((), (), FlipSet((1, 0), "neg", 0.6, False), "pos"))
+    found = mase.Attributions([attribution("a film"), flipped]).to_frame(per="text")
+    assert found["document"].tolist() == [0, 1]
+    assert found["text"].tolist() == ["a film", flipped.document[0].text]
+    assert found["label"].tolist() == [flipped.prediction.label] * 2
+    assert found["probability"].tolist() == [flipped.prediction.probability] * 2
+    assert found["reliable"].tolist() == [attribution("a film").verdict.reliable, flipped.verdict.reliable]
+    assert found["flip_set"].tolist() == [None, (flipped.words[1], flipped.words[0])]
+    assert found["flip_label"].isna().tolist() == [True, False]
+    with pytest.raises(OptionError, match="per is 'word'"):
+        mase.Attributions().to_frame(per="word")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "txt"])
+def test_a_file_is_what_its_name_says(tmp_path, suffix):
+    made = attribution("=a film")
+    made.save(tmp_path / f"one.{suffix}")
+    mase.Attributions([made, made]).save(tmp_path / f"two.{suffix}")
+    if suffix == "txt":
+        assert "film" in (tmp_path / "two.txt").read_text("utf-8")
+        return
+    pd = pytest.importorskip("pandas")
+    read = getattr(pd, f"read_{suffix}")
+    one, two = read(tmp_path / f"one.{suffix}"), read(tmp_path / f"two.{suffix}")
+    assert one["score"].tolist() == list(made.scores)
+    assert two["number"].tolist() == [1] * len(one) + [2] * len(one)
+    assert two["strength"].tolist() == made.to_frame()["strength"].tolist() * 2
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.pq.gz", "reviews.tsv"])
+def test_a_suffix_that_nothing_writes_is_refused(tmp_path, name):
+    for made in (attribution(), mase.Attributions([attribution()])):
+        with pytest.raises(OptionError, match="expected one of"):
+            made.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -14,12 +14,13 @@ def test_a_frame_has_a_row_per_response_and_unit():
     found = two_fields().to_frame()
     assert list(found.columns) == [
         "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
-        "leave_one_out",
+        "strength", "leave_one_out",
     ]  # fmt: skip
     assert found["response"].tolist() == ["pos"] * 3 + ["neg"] * 3
     assert found["text"].tolist() == ["Great", "film", "Dull"] * 2
     assert found["score"].tolist() == [1.0, 0.0, -0.5, -1.0, 0.25, 0.5]
     assert found["rank"].tolist() == [1, 2, 3, 3, 1, 2]
+    assert found["strength"].tolist() == [1, 3, 2, 1, 3, 2]
     assert np.isnan(found["leave_one_out"]).tolist() == [True] * 3 + [False] * 3
     assert np.isnan(found["standard_error"]).tolist() == [False, True, False] * 2
     one = attribution().to_frame().sort_values("rank")

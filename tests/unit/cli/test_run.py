@@ -155,3 +155,15 @@ def test_status_of_a_run(cli, table, tmp_path):
     assert "the same command continues it" in lines[1]
     assert "samples 20" in lines[-1]
     assert "a.jsonl" in lines[-1]
+
+
+def test_ctrl_c_says_which_command_continues(cli, table, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mase.cli.corpus_run.run", interrupted)
+    monkeypatch.setattr("sys.argv", ["mase", "run", "my reviews.csv", "-o", "out"])
+    found = cli("run", table, "-o", "out")
+    assert found.exit_code == 130
+    assert found.stderr.endswith("To continue: mase run 'my reviews.csv' -o out\n")
+    assert "error" not in found.stderr

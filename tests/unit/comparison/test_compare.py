@@ -42,7 +42,9 @@ def test_kept_columns_of_earlier_runs_do_not_stand_for_predictions(tmp_path):
 
 
 def explained(seed):
-    explainer = mase.Explainer(classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed)
+    explainer = mase.Explainer(
+        classifier(WEIGHTS), method="mase-mask", link="margin", n_samples=60, seed=seed, evidence=0
+    )
     return [explainer(text, target="1") for text in TEXTS[:10]]
 
 
@@ -69,6 +71,58 @@ def predicting(text, label, probability):
     other = {"pos": "neg", "neg": "pos"}[label]
     by_class = {other: 1 - probability, label: probability}
     return attribution(text, [0.5, 0.1], label=label, prediction=Prediction(label, 1, probability, by_class, False))
+
+
+REVIEWS = made_up_texts(150, [*WEIGHTS, "planted", *(f"w{number}" for number in range(12))], length=6, seed=5)
+
+
+def planted(texts):
+    """As `classifier`, but that "planted" makes every review a good one."""
+    scores = np.array(
+        [sum(WEIGHTS.get(word, 0.0) + 4 * (word == "planted") for word in text.split()) for text in texts]
+    )
+    return np.stack([1 / (1 + np.exp(scores)), 1 / (1 + np.exp(-scores))], axis=1)
+
+
+@pytest.mark.parametrize("link", ["margin", "probability"])
+def test_the_word_that_flips_predictions_of_two_classes_is_first(tmp_path, link):
+    runs = [
+        write_run(tmp_path / name, REVIEWS, model, link=link)
+        for name, model in (("one", classifier(WEIGHTS, 0.0)), ("other", planted))
+    ]
+    found = mase.compare(*runs, min_texts=10)
+    assert found.predictions.flipped > 15
+    assert (found.reasons.n_texts, found.reasons.flipped_left_out) == (150, 0)
+    first = found.shifts.listed[0]
+    has = sum("planted" in text.split() for text in REVIEWS)
+    assert (first.word, first.response, first.n_texts) == ("planted", "1", has)
+    asked = mase.compare(*(
+        write_run(tmp_path / f"{name} 1", REVIEWS, model, link=link, target="1")
+        for name, model in (("one", classifier(WEIGHTS, 0.0)), ("other", planted))
+    ), min_texts=10)  # fmt: skip
+    same = asked.shifts.listed[0]
+    assert (first.first_mean, first.second_mean) == pytest.approx((same.first_mean, same.second_mean), abs=0.05)
+
+
+def test_of_three_classes_the_words_of_flipped_texts_are_named(tmp_path):
+    def three(predict):
+        return lambda texts: np.column_stack([0.99 * np.array(predict(texts)), np.full(len(texts), 0.01)])
+
+    runs = []
+    for name, model in (("one", classifier(WEIGHTS, 0.0)), ("other", planted)):
+        texts = []
+        for text in REVIEWS:
+            low, high = 0.99 * model([text])[0]
+            by_class = {"neg": low, "pos": high, "mixed": 0.01}
+            label = max(by_class, key=by_class.get)
+            scores = [0.1] * len(text.split())
+            told = Prediction(label, list(by_class).index(label), by_class[label], by_class, False)
+            texts.append((attribution(text, scores, label=label, prediction=told), ()))
+        runs.append(run_of(tmp_path / name, texts, labels=("neg", "pos", "mixed")))
+    found = mase.compare(*runs, min_texts=10)
+    assert found.reasons.flipped_left_out == found.predictions.flipped == 150 - found.reasons.n_texts > 15
+    assert found.reasons.frequent[0].word == "planted"
+    assert "--target CLASS" in repr(found)
 
 
 def test_a_run_and_itself_are_equal(runs):

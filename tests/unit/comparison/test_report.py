@@ -17,4 +17,4 @@ def test_numbers_have_their_nouns(n, counted, tmp_path):
     ]
     shown = "\n".join(lines(mase.compare(*folders)))
     assert f"{counted} compared" in shown
-    assert f"{counted} with" in shown
+    assert f"{counted} in which" in shown

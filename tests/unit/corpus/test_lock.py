@@ -54,6 +54,7 @@ DEAD = {
     "no such process": {"pid": 2**22 + 1},
     "another process of this number": {"start": "1"},
     "another machine, long ago": {"host": "elsewhere", "renewed": time.time() - 3600},
+    "another machine, whose clock is a year ahead": {"host": "elsewhere", "renewed": time.time() + 3e7},
     "another container, long ago": {"space": "another", "renewed": time.time() - 3600},
 }
 

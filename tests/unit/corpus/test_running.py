@@ -44,7 +44,7 @@ class Late(Here):
 @pytest.mark.parametrize("method", ["mase-mask", "mase"])
 def test_tables_are_those_of_the_explainer(tmp_path, method):
     made = run(tmp_path / "run", method=method)
-    explainer = mase.Explainer(judge, **FAST | {"method": method})
+    explainer = mase.Explainer(judge, **FAST | {"method": method}, evidence=0)
     assert made.is_complete
     assert made.texts()["row"].to_pylist() == list(range(len(TEXTS)))
     scores = [score for text in TEXTS for score in explainer(text).scores.tolist()]
@@ -282,7 +282,7 @@ def test_an_error_of_the_command_is_recorded_where_others_were_explained(tmp_pat
         ({"where": "split=test"}, OptionError),
         ({"part_size": 0}, OptionError),
         ({"target": "third"}, UnknownNameError),
-        ({"model": mase.Explainer(judge)}, OptionError),
+        ({"model": mase.Explainer(judge, evidence=0)}, OptionError),
     ],
 )
 def test_invalid_options_leave_nothing(tmp_path, options, error):
@@ -316,7 +316,7 @@ def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
 
 
 def test_an_explainer_is_run_as_it_is(tmp_path, expected):
-    mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, **FAST), engine="here", part_size=4)
+    mase.run(TEXTS, tmp_path / "run", model=mase.Explainer(judge, **FAST, evidence=0), engine="here", part_size=4)
     assert files(tmp_path / "run") == expected
     assert open_run(tmp_path / "run").manifest.asked.method["n_samples"] == 8
 
@@ -348,7 +348,7 @@ def test_a_run_is_not_continued_with_changed_code(tmp_path):
 
 def test_every_response_is_kept(tmp_path):
     made = run(tmp_path / "run", TEXTS[:2], target="all", method="mase")
-    found = [mase.Explainer(judge, **FAST | {"method": "mase"})(text, target="all") for text in TEXTS[:2]]
+    found = [mase.Explainer(judge, **FAST | {"method": "mase"}, evidence=0)(text, target="all") for text in TEXTS[:2]]
     responses = [response for one in found for response in one.responses]
     assert made.responses()["response"].to_pylist() == [response.name for response in responses]
     assert made.responses()["split_half"].to_pylist() == [response.split_half for response in responses]
@@ -372,7 +372,7 @@ def test_what_a_class_is_compared_with_is_recorded(tmp_path):
 def test_responses_have_the_verdict_and_the_held_out_fit(tmp_path):
     options = {"n_samples": 48, "target": "all"}
     texts = ["a good film but a long one and rather dull", "the plot is good and the end is bad and loud"]
-    explainer = mase.Explainer("lstm-imdb", n_samples=48)
+    explainer = mase.Explainer("lstm-imdb", n_samples=48, evidence=0)
     rows = mase.run(texts, tmp_path / "run", model="lstm-imdb", engine="here", **options).responses().to_pylist()
     found = [explainer(text, target="all").of(name) for text in texts for name in ("pos", "neg")]
     assert {(one.document[0].text, one.target) for one in found} == {

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.attributions import attribution, changed, two_fields
 
 import mase
+from mase.attribution import Changed, Evidence
 from mase.errors import DataError, OptionError
 from mase.io.json import Failure, dumps, from_dict, load, load_many, save, to_dict
 from mase.text import Truncation
@@ -240,6 +241,10 @@ def test_unknown_keys_are_ignored():
     assert dataclasses.replace(attribution(), seed=9) != attribution()
 
 
+CHANGED = Changed((0,), "neg", 0.6, 0.4, -0.4)
+EVIDENCE = Evidence((CHANGED,), (CHANGED,), None, "pos")
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -255,10 +260,12 @@ def test_unknown_keys_are_ignored():
         (lambda found: found["responses"][0].update(token_scores=[1.0]), "token_scores"),
         (lambda found: found["prediction"].update(probability=0.7), "probability"),
         (lambda found: found.update(schema="x" * 10_000), "schema"),
+        (lambda found: found["fit"].update(seconds=1e308), "seconds"),
+        (lambda found: found["evidence"].update(only=[]), "only"),
     ],
 )
 def test_a_result_that_contradicts_itself_is_refused(change, named):
-    found = to_dict(attribution())
+    found = to_dict(attribution(evidence=EVIDENCE))
     change(found)
     with pytest.raises(DataError, match=named) as caught:
         from_dict(found)

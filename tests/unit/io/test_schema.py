@@ -153,7 +153,7 @@ def test_a_failure_has_the_number_of_a_line(line):
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
 def test_what_the_library_writes_loads(method):
-    explainer = mase.Explainer("lstm-imdb", method=method, n_samples=140)
+    explainer = mase.Explainer("lstm-imdb", method=method, n_samples=140, evidence=0)
     texts = ["Good", "The cast is superb, but the plot is dull.", "x " * 30 + "!!! ... :-) 3.14 don't 映画 e\u0301"]
     for text in texts:
         for target in ("neg", "pos"):

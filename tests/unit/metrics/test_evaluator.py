@@ -96,7 +96,7 @@ def test_methods_with_settings_are_evaluated_beside_each_other():
     assert found.methods == names
     options = ({}, {"link": "margin", "n_samples": 40}, {"design": "focused(rounds=3, n_top=4)"}, {"seed": 3})
     for method, name, given in zip(("lime", "lime", "mase", "lime"), names, options, strict=True):
-        alone = Explainer(model, method=method, **{"n_samples": 60, "seed": 1} | given)(text)
+        alone = Explainer(model, method=method, **{"n_samples": 60, "seed": 1} | given, evidence=0)(text)
         assert np.array_equal(found.texts[0].by_method[name].scores, alone.scores)
     assert found.provenance["settings"]["lime+link=margin+n_samples=40"]["n_samples"] == 40
 

@@ -7,7 +7,7 @@ import pytest
 
 from mase.metrics.intervals import paired_means, paired_share, summaries_of_means, summary_of_share
 from mase.metrics.permutation import permutation_p_values
-from mase.metrics.standings import Standing, standings
+from mase.metrics.standings import Standing, can_differ, standings
 
 
 def found(values, better="higher"):
@@ -42,9 +42,19 @@ def test_p_values_are_adjusted_for_all_pairs_by_holm():
     assert result["near"].p_value > 0.05
 
 
-def test_equal_means_are_all_the_best():
+def test_equal_means_are_all_the_best_unless_none_is_worse():
     assert marks({"a": NOISE, "b": NOISE, "c": NOISE - 1}) == {"a": "best", "b": "best", "c": ""}
-    assert marks({"a": NOISE, "b": NOISE[::-1]}) == {"a": "best", "b": "best"}
+    assert marks({"a": NOISE, "b": NOISE[::-1]}) == {"a": "", "b": ""}
+
+
+@pytest.mark.parametrize(
+    ("n_texts", "n_methods", "is_marked"), [(5, 2, False), (6, 2, True), (7, 4, False), (8, 4, True)]
+)
+def test_so_few_texts_that_no_test_could_show_anything_have_no_marks(n_texts, n_methods, is_marked):
+    """Even if one method is worse on every text."""
+    values = {str(method): np.full(n_texts, -float(method)) + 0.01 * NOISE[:n_texts] for method in range(n_methods)}
+    assert any(marks(values).values()) == is_marked
+    assert can_differ(n_texts, n_methods) == is_marked
 
 
 def test_a_single_method_and_missing_values_are_not_marked():
@@ -65,7 +75,7 @@ def test_a_method_that_failed_on_hard_texts_is_not_the_best():
     assert marks({"whole": whole, "behind": behind}) == {"whole": "best", "behind": ""}
     assert marks({"whole": whole, "ahead": ahead}) == {"whole": "best", "ahead": "tied"}
     apart = np.where(easy, np.nan, 0.0), np.where(easy, 0.0, np.nan)
-    assert marks({"a": apart[0], "b": apart[1]}) == {"a": "best", "b": "best"}  # no text in common: no test
+    assert marks({"a": apart[0], "b": apart[1]}) == {"a": "", "b": ""}  # no text in common: no test
 
 
 def test_equal_methods_are_seldom_called_worse():

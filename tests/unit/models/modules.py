@@ -11,7 +11,7 @@ TEXT = "this is a rather good film , though slow"
 
 def explain(module, n_samples=60, **options):
     model = TorchModule(module, tokenize=whitespace_ids, **options)
-    return mase.Explainer(model, n_samples=n_samples)(TEXT), model
+    return mase.Explainer(model, n_samples=n_samples, evidence=0)(TEXT), model
 
 
 class Around(torch.nn.Module):

@@ -119,7 +119,7 @@ def test_out_of_memory_is_noted_and_forgotten_by_the_next_text(method):
             raise torch.OutOfMemoryError("out of memory")
         return logits
 
-    explainer = Explainer(TorchModule(Wrapped(wrap), tokenize=whitespace_ids), method=method, n_samples=64)
+    explainer = Explainer(TorchModule(Wrapped(wrap), tokenize=whitespace_ids), method=method, n_samples=64, evidence=0)
     before = explainer(TEXT)
     largest = 3
     halved = explainer(TEXT)

@@ -37,7 +37,13 @@ TRUTH = {
 
 
 def explainer(function=additive, **options):
-    options = {"background": BACKGROUND, "fixed": ["question"], "link": "probability", "n_samples": 128} | options
+    options = {
+        "background": BACKGROUND,
+        "fixed": ["question"],
+        "link": "probability",
+        "n_samples": 128,
+        "evidence": 0,
+    } | options
     return mase.Explainer(function, **options)
 
 
@@ -75,10 +81,10 @@ def test_words_of_a_field_that_are_all_masked_leave_it_empty_or_masked():
         seen.extend(record["text"] for record in records)
         return [[0.5, 0.5]] * len(records)
 
-    mase.Explainer(watch, n_samples=16)((" one ", "two"))
+    mase.Explainer(watch, n_samples=16, evidence=0)((" one ", "two"))
     assert set(seen) == {" one ", ""}
     seen.clear()
-    mase.Explainer(Callable(watch, mask_token="[M]"), n_samples=16)((" one ", "two"))
+    mase.Explainer(Callable(watch, mask_token="[M]"), n_samples=16, evidence=0)((" one ", "two"))
     assert set(seen) == {" one ", " [M] "}
 
 
@@ -130,16 +136,20 @@ def test_a_category_of_several_words_is_one_unit_and_an_empty_one_has_none():
         return [[0.5, 0.5] if record["place"] == "New York, NY" else [0.75, 0.25] for record in records]
 
     options = {"background": {"place": "Rome", "n": -1}, "n_samples": 16, "link": "probability"}
-    found = mase.Explainer(function, **options)({"place": "New York, NY", "text": "a b", "n": -2.5e-9}, target=1)
+    found = mase.Explainer(function, **options, evidence=0)(
+        {"place": "New York, NY", "text": "a b", "n": -2.5e-9}, target=1
+    )
     assert found.words == ("New York, NY", "a", "b", "-2.5e-09")
     assert found.scores.tolist() == pytest.approx([0.25, 0, 0, 0], abs=1e-9)
     empty = {"place": "", "text": "a b", "n": 1}
-    without = mase.Explainer(function, **options)(empty)
+    without = mase.Explainer(function, **options, evidence=0)(empty)
     assert without.words == ("a", "b", "1")
     (message,) = [note.message for note in without.notes if note.code == "empty-category"]
     assert "'place'" in message
-    assert "empty-category" in {note.code for note in mase.Explainer(function, **options)(empty | {"place": " "}).notes}
-    for other in (found, mase.Explainer(function, fixed=["place"], **options)(empty)):
+    assert "empty-category" in {
+        note.code for note in mase.Explainer(function, **options, evidence=0)(empty | {"place": " "}).notes
+    }
+    for other in (found, mase.Explainer(function, fixed=["place"], **options, evidence=0)(empty)):
         assert "empty-category" not in {note.code for note in other.notes}
 
 
@@ -177,7 +187,7 @@ def test_same_seed_same_scores_and_the_fields_are_part_of_the_seed():
         return [[1 - p, p] for p in (0.3 + 0.1 * random.random() for _ in records)]
 
     def scores(*texts):
-        return [found.scores.tolist() for found in mase.Explainer(noisy, n_samples=30)(list(texts))]
+        return [found.scores.tolist() for found in mase.Explainer(noisy, n_samples=30, evidence=0)(list(texts))]
 
     pair, record = ("good film", "a cast"), {"title": "good film", "body": "a cast"}
     assert scores(pair, record) == scores(record, pair)[::-1]
@@ -194,4 +204,4 @@ def test_results_of_records_survive_json_and_name_the_field_of_a_word(tmp_path):
 
 def test_a_function_of_texts_that_is_given_a_record_is_told_so():
     with pytest.raises(ModelError, match="given records, each a dict with the fields text, text_pair"):
-        mase.explain(("a", "b"), lambda texts: [[0.5, 0.5] for text in texts if text.lower()])
+        mase.explain(("a", "b"), lambda texts: [[0.5, 0.5] for text in texts if text.lower()], evidence=0)

@@ -31,7 +31,10 @@ def test_embedding_layer_is_found_or_asked_for():
 def test_modules_that_write_to_their_embeddings_are_explained_like_others(method):
     plain, written = (
         mase.Explainer(
-            TorchModule(Around(in_place=flag), tokenize=whitespace_ids, embedding="words"), method=method, n_samples=90
+            TorchModule(Around(in_place=flag), tokenize=whitespace_ids, embedding="words"),
+            method=method,
+            n_samples=90,
+            evidence=0,
         )
         for flag in (False, True)
     )
@@ -46,7 +49,9 @@ def test_compiled_modules_are_run_as_they_are_written():
         compiled(torch.randint(0, 500, (n, 4)))
     for method in ("mase-nlgp", "occlusion"):
         theirs, ours = (
-            mase.Explainer(TorchModule(one, tokenize=whitespace_ids, embedding=name), method=method, n_samples=90)
+            mase.Explainer(
+                TorchModule(one, tokenize=whitespace_ids, embedding=name), method=method, n_samples=90, evidence=0
+            )
             for one, name in ((compiled, "_orig_mod.words"), (module, "words"))
         )
         assert np.abs(ours("one two three four").scores).max() > 1e-3
@@ -56,7 +61,9 @@ def test_compiled_modules_are_run_as_they_are_written():
 def test_a_layer_that_is_passed_by_is_an_error():
     """As if compiled code did not see the hook."""
     module = Around(in_place=False)
-    explainer = mase.Explainer(TorchModule(module, tokenize=whitespace_ids, embedding="words"), n_samples=20)
+    explainer = mase.Explainer(
+        TorchModule(module, tokenize=whitespace_ids, embedding="words"), n_samples=20, evidence=0
+    )
     explainer("one two three")
     forward, calls = module.forward, []
 
@@ -74,9 +81,9 @@ def test_rows_that_tell_batch_from_time_are_counted(text, n_rows, small_lstm):
     """The text, the mask token in all places and, where these are as many as the tokens, the text again."""
     seen = []
     model = TorchModule(small_lstm, tokenize=whitespace_ids, labels=["no", "yes"], mask_id=2)
-    mase.Explainer(model, method="occlusion")("the first text is checked")
+    mase.Explainer(model, method="occlusion", evidence=0)("the first text is checked")
     with small_lstm.words.register_forward_pre_hook(lambda _module, args: seen.append(len(args[0]))):
-        found = mase.Explainer(model, method="occlusion")(text)
+        found = mase.Explainer(model, method="occlusion", evidence=0)(text)
     assert seen[0] == n_rows
     assert n_rows + len(text.split()) < found.fit.n_queries <= n_rows + len(text.split()) + 4  # and some rows again
 
@@ -97,7 +104,7 @@ class Interrupted(torch.nn.Module):
 def test_a_module_that_passes_no_gradient_on_is_an_error(method, frozen):
     model = TorchModule(Interrupted().requires_grad_(not frozen), tokenize=whitespace_ids)
     with pytest.raises(CapabilityError, match="no gradient with respect to the embeddings"):
-        mase.Explainer(model, method=method)("one two three")
+        mase.Explainer(model, method=method, evidence=0)("one two three")
 
 
 class Doubled(torch.nn.Linear):

@@ -41,7 +41,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path, form):
     with OutputFile(path) as file:
         file.add(1, mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts), n_samples=20)("a film"))
         file.add(2, FAILURE)
-    assert "film" in path.read_text()
+    assert b"film" in path.read_bytes()
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -19,8 +19,10 @@ def test_deep_shap_sums_to_text_minus_reference(name, link):
     pytest.importorskip("captum")
     model = load(name)
     for reference in ("unk", "zero"):
-        found = mase.Explainer(model, method="deep-shap", link=link, reference=reference)(TEXT)
-        exact = mase.Explainer(model, method="kernel-shap", link=link, reference=reference, n_samples=60)(TEXT)
+        found = mase.Explainer(model, method="deep-shap", link=link, reference=reference, evidence=0)(TEXT)
+        exact = mase.Explainer(model, method="kernel-shap", link=link, reference=reference, n_samples=60, evidence=0)(
+            TEXT
+        )
         assert found.scores.sum() == pytest.approx(exact.scores.sum(), abs=2e-4 * max(1, abs(exact.scores).max()))
         assert np.abs(found.scores).max() > 0
     assert (found.fit.n_queries, found.fit.n_gradients) == (3, 2)
@@ -60,12 +62,12 @@ def test_gates_have_the_shapley_value_of_a_product():
 
 def test_deep_shap_says_what_it_cannot(lstm_model, small_bert, monkeypatch):
     with pytest.raises(CapabilityError, match="got a SmallLSTM, expected an LSTM classifier"):
-        mase.Explainer(lstm_model, method="deep-shap")("slow and dull")
+        mase.Explainer(lstm_model, method="deep-shap", evidence=0)("slow and dull")
     with pytest.raises(CapabilityError, match="expected an LSTM classifier"):
-        mase.Explainer(*small_bert, method="deep-shap")("slow and dull")
+        mase.Explainer(*small_bert, method="deep-shap", evidence=0)("slow and dull")
     monkeypatch.setitem(__import__("sys").modules, "captum.attr", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mase-xai\[deep-shap\]'"):
-        mase.Explainer("lstm-imdb", method="deep-shap")("slow and dull")
+        mase.Explainer("lstm-imdb", method="deep-shap", evidence=0)("slow and dull")
 
 
 def test_deep_shap_refuses_an_unrolled_network_with_other_logits():

@@ -10,7 +10,7 @@ from mase.errors import OptionError
 
 def test_permutation_importance_is_its_definition(lstm_model):
     text, n = "slow dull film", 3 * 40
-    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=n, seed=2)(text)
+    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=n, seed=2, evidence=0)(text)
     # With three words a cycle replaces each word by one of the two others, with equal chances.
     module, ids = lstm_model.module.eval(), torch.tensor([[10 + sum(map(ord, word)) % 490 for word in text.split()]])
     index = found.prediction.index
@@ -45,7 +45,13 @@ def test_errors_include_the_noise_of_the_answer_to_the_text():
     model = mase.models.Callable(answer, ["a", "b"])
     for seed in range(40):
         found = mase.explain(
-            "a good film with a bad end", model, target="b", method="permutation-importance", n_samples=200, seed=seed
+            "a good film with a bad end",
+            model,
+            target="b",
+            method="permutation-importance",
+            n_samples=200,
+            seed=seed,
+            evidence=0,
         )
         scores.append(found.scores)
         errors.append(found.standard_errors)
@@ -53,15 +59,15 @@ def test_errors_include_the_noise_of_the_answer_to_the_text():
 
 
 def test_the_errors_of_one_permutation_are_unknown(lstm_model):
-    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=5)("slow dull film")
+    found = mase.Explainer(lstm_model, method="permutation-importance", n_samples=5, evidence=0)("slow dull film")
     assert np.isnan(found.standard_errors).all()
     assert [note.code for note in found.notes] == ["fallback"]
     assert not found.verdict.reliable
 
 
 def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
-    one = mase.Explainer(lstm_model, method="permutation-importance")("good")
+    one = mase.Explainer(lstm_model, method="permutation-importance", evidence=0)("good")
     assert one.scores.tolist() == [0.0]
     assert [note.code for note in one.notes] == ["fallback"]
     with pytest.raises(OptionError, match="n_samples leaves 2 for the scores, expected at least 3"):
-        mase.Explainer(lstm_model, method="permutation-importance", n_samples=2)("slow dull film")
+        mase.Explainer(lstm_model, method="permutation-importance", n_samples=2, evidence=0)("slow dull film")

@@ -27,9 +27,9 @@ from mase.render.terminal import summary
 def test_facts():
     known = attribution(r2=0.999, r2_held_out=-0.25, fit=Fit(1.0, 1.0, 12_345, 7, 61.0))
     assert quality_facts(known) == ["R² > 0.99", "held out −0.25", "split-half 1.00"]
-    assert cost_facts(known) == ["12,345 evaluations", "7 gradients", "1 min 1 s"]
+    assert cost_facts(known) == ["the model was asked 12,345 times", "7 gradients", "1 min 1 s"]
     unknown = attribution(r2=None, fit=Fit(None, None, 2, 0, 1.0))
-    assert (quality_facts(unknown), cost_facts(unknown)) == ([], ["2 evaluations", "1.0 s"])
+    assert (quality_facts(unknown), cost_facts(unknown)) == ([], ["the model was asked 2 times", "1.0 s"])
     exact = attribution(fit=Fit(None, 1.0, 17, 0, 1.0), exact=True, r2=0.5, se=0.0)
     assert quality_facts(exact) == ["R² 0.50", "exact"]
     assert ("interval" in measured(attribution()), "interval" in measured(exact)) == (True, False)
@@ -103,12 +103,12 @@ def test_other_responses_have_a_line_each():
 def test_the_strongest_pairs_have_a_line():
     pair = Interaction((1, 3), -0.25, 0.01, 0.0301, 0.02)
     assert interaction_line(attribution()) == []
-    start = "kept together, beyond the sum of both: “cast” × “superb” −0.250"
+    start = "act together: “cast” and “superb” −0.250"
     assert interaction_line(attribution(interactions=(pair,))) == [f"{start} ± 0.031"]
     exact = replace(pair, standard_error=0.0, half_width=0.0)
     assert interaction_line(attribution(interactions=(exact,), exact=True)) == [start]
     (line,) = interaction_line(attribution(interactions=(pair,) * 5))
-    assert line.count("×") == 3
+    assert line.count("“cast”") == 3
 
 
 @pytest.mark.parametrize("effect", ["kept", "removed"])
@@ -129,10 +129,13 @@ def test_further_effects_have_a_line_on_pages_and_terminals(effect):
     assert effect_lines(with_effect("good", effect, (0.5,))) == []
     (line,) = effect_lines(with_effect(f"{'x' * 60} film", effect, (0.5, 0.0)))
     assert line.endswith(f"“{'x' * 27}…” +0.500 ± 0.196")
+    same = with_effect("good film", effect, (0.5, 0.25))  # an effect that is no other than the score is left out
+    first = replace(same.responses[0], scores=(0.5, 0.125))
+    assert effect_lines(replace(same, responses=(first,)))[0].endswith(": “film” +0.250 ± 0.196")
 
 
 def with_effect(text, effect, values):
-    plain = attribution(text, values)
+    plain = attribution(text, [value / 2 for value in values])
     effects = {effect: values, f"{effect}_error": (0.1,) * len(values)}
     return replace(plain, responses=(replace(plain.responses[0], effects=effects),))
 
@@ -143,8 +146,8 @@ def test_pages_and_terminals_show_pairs(made):
     first = replace(plain.responses[0], interactions=(Interaction((0, 1), -0.25, 0.01, 0.03, 0.02),))
     found = replace(plain, responses=(first, *plain.responses[1:]))
     for screen in (page, summary):
-        assert "ept together" in screen([found] if screen is page else found)
-        assert "ept together" not in screen([plain] if screen is page else plain)
+        assert "ct together" in screen([found] if screen is page else found)
+        assert "ct together" not in screen([plain] if screen is page else plain)
 
 
 def test_the_tested_number_is_named_where_it_is_no_probability():

@@ -28,6 +28,13 @@ def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
             bar_chart(attribution(), wrong)
 
 
+def test_a_notebook_shows_the_picture_without_magic_words():
+    """IPython asks an object for a PNG; pyplot, and its backend, are not needed."""
+    formatters = pytest.importorskip("IPython.core.formatters")
+    shown, _ = formatters.DisplayFormatter().format(attribution().plot())
+    assert shown["image/png"].startswith(b"\x89PNG")
+
+
 def test_an_answer_is_the_title_and_its_sources_are_in_order():
     pytest.importorskip("matplotlib")
     axes = bar_chart(cited()).axes[0]

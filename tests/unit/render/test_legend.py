@@ -86,14 +86,14 @@ def test_the_reading_of_a_page_is_of_what_it_has():
 @pytest.mark.parametrize(("effect", "opposite"), [("kept", "removed"), ("removed", "kept")])
 def test_the_reading_of_a_page_explains_its_further_effects_and_pairs(effect, opposite):
     first = attribution().responses[0]
-    values = {effect: first.scores, f"{effect}_error": first.standard_errors}
+    values = {effect: tuple(2 * score for score in first.scores), f"{effect}_error": first.standard_errors}
     two = replace(attribution(), responses=(replace(first, effects=values),))
     plain, told = Visible(page([attribution()])).text, Visible(page([two])).text
     reading = told[told.index("A score says") :]
-    where = {"kept": "With the other strong words alone", "removed": "Without the other strong words"}
+    where = {"kept": "Beside the other strong words", "removed": "Without the other strong words"}
     assert where[effect] in reading
     assert where[opposite] not in reading
     assert "other strong" not in plain
     pair = replace(attribution(), responses=(replace(first, interactions=(Interaction((0, 1), 1.0, 0.1, 0.2, 0.1),)),))
-    assert "kept together" in Visible(page([pair])).text.lower().partition("a score says")[2]
-    assert "kept together" not in plain.lower()
+    assert "act together" in Visible(page([pair])).text.lower().partition("a score says")[2]
+    assert "act together" not in plain.lower()

@@ -31,7 +31,7 @@ def test_the_link_is_told():
     assert summary(margin).splitlines()[-4:] == [
         "8 strongest of 11 words; margin of pos in log-odds, ± 95 % interval (sampling)", link_meaning(margin),
         "R² 0.98",
-        "1,001 evaluations · 200 ms · mase, seed 0",
+        "the model was asked 1,001 times · 200 ms · mase, seed 0",
     ]  # fmt: skip
 
 

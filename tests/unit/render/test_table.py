@@ -69,7 +69,7 @@ def test_markdown_has_one_cell_for_each():
 COMMANDS = {
     "begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "textbf", "textbackslash", "textless",
     "textgreater", "textbar", "textasciitilde", "textasciicircum", "textasciigrave", "uparrow", "downarrow", "approx",
-    "pm",
+    "pm", "label",
 }  # fmt: skip
 SIGNS = {"uparrow": "↑", "approx": "≈", "pm": "±", "textbar": "|", "textasciigrave": "`", "textless": "<"}
 SIGNS |= {"textgreater": ">", "textasciitilde": "~", "textasciicircum": "^", "textbackslash": "\\", "-": "−"}
@@ -134,3 +134,10 @@ def test_a_line_end_within_a_text_breaks_no_row(ending):
     assert written.endswith("\n")
     if ending in (".md", ".tex"):
         assert "one two" in written
+
+
+def test_a_float_has_a_label_and_numbers_have_true_minus_signs():
+    table = Table(("Delta Accuracy", "k=1"), ((Cell("mase-mask"), Cell("-0.123 [-0.2,-0.1]")),), "A caption.")
+    written = table.latex()
+    assert r"\label{tab:delta-accuracy}" in written
+    assert r"mase-mask & $-$0.123 [$-$0.2,$-$0.1]" in written

@@ -18,7 +18,7 @@ from mase.render.terminal import heat_map, summary
 from mase.text import Truncation, find_words
 
 
-def shown(made, *, width=100, color=None, encoding="utf-8", **environment):
+def shown(made, *, width=100, color=None, encoding="utf-8", details=True, **environment):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(
         file=stream,
@@ -28,7 +28,7 @@ def shown(made, *, width=100, color=None, encoding="utf-8", **environment):
         _environ=environment,
         legacy_windows=False,
     )
-    console.print(heat_map(made))
+    console.print(heat_map(made, details=details))
     stream.flush()
     return stream.buffer.getvalue().decode(encoding)
 
@@ -43,7 +43,7 @@ def test_summary_is_plain_lines():
         "  dull    −0.125 ± 0.020",
         "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
         "R² 0.98",
-        "1,001 evaluations · 200 ms · mase, seed 0",
+        "the model was asked 1,001 times · 200 ms · mase, seed 0",
         "cut off: the model read only the last 9 of 12 tokens",
     ]
     noted = attribution(notes=[("reversed", "vectors were reversed")])
@@ -54,13 +54,32 @@ def test_the_verdict_comes_before_the_text_and_the_evidence_last():
     best = Changed((3, 9), "neg", 0.63, 0.37, -0.5)
     found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9, 2.2),), FlipSet((3,), "neg", 0.6, smallest=True))
     for width in (100, 60):
-        lines = printed(attribution(evidence=found, se=0.001), width).splitlines()
+        lines = shown(attribution(evidence=found, se=0.001), width=width).splitlines()
         assert lines[1].startswith("reliable: another seed would keep 4 of the 5")
         assert " ".join(" ".join(lines).split()).endswith(
             "without “superb”: neg 60.0 %, the smallest set that flips it "
             "without “superb” and “dull”: neg 63.0 %; with them alone: pos 90.0 %"
         )
         assert max(map(len, lines)) <= width
+
+
+def test_a_sentence_takes_twenty_lines_and_none_of_them_repeats_another():
+    best = Changed((3, 9), "neg", 0.63, 0.37, -0.5)
+    found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9, 2.2),), FlipSet((3,), "neg", 0.6, smallest=True))
+    made = attribution(evidence=found, link="margin")
+    brief = shown(made, width=80, details=False).splitlines()
+    assert len(brief) <= 20
+    assert brief[-1] == "without “superb”: neg 60.0 %, the smallest set that flips it"
+    assert brief[-2] == "how much each word raises pos; +0.7 doubles the odds; ± is sampling error"
+    assert not any(word in "\n".join(brief) for word in ("R²", "split-half", "margin", "seed 0", "sampling)"))
+    assert len(shown(made, width=80).splitlines()) > len(brief)
+    two = attribution(notes=[("few-samples", "few"), ("unstable", "halves differ")])
+    assert shown(two, details=False).splitlines()[1] == "read with care: few"
+
+
+def test_a_percent_sign_stays_with_its_number():
+    for width in range(60, 100):
+        assert not any(line.lstrip().startswith("%") for line in shown(attribution(se=0.001), width=width).splitlines())
 
 
 def test_heat_map_without_colours_marks_words_by_sign_and_strength():

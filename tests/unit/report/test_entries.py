@@ -10,7 +10,7 @@ from mase.attribution import Field, Unit
 from mase.corpus.columns import schema
 from mase.corpus.folder import Folder
 from mase.errors import DataError, InvalidTextError
-from mase.report.entries import FAILED, LOW_CONFIDENCE, NOTED, WRONG, Flags, entries
+from mase.report.entries import CARE, FAILED, LOW_CONFIDENCE, NOTED, WRONG, Flags, entries
 
 
 def marked(entry):
@@ -41,6 +41,13 @@ def test_a_label_that_is_no_class_makes_no_prediction_wrong(tmp_path):
     texts = [(attribution(label="pos"), (label,)) for label in ("positive", "", "neg")]
     found = entries(run_of(tmp_path, texts, kept=["label"]), Flags("label"))
     assert [entry.flags & WRONG for entry in found] == [0, 0, WRONG]
+
+
+def test_a_text_to_be_read_with_care_is_found_and_a_wrong_one_names_the_right_class(tmp_path):
+    texts = [(attribution(label="pos", se=se), (label,)) for se, label in ((0.001, "neg"), (0.2, "pos"))]
+    found = list(entries(run_of(tmp_path, texts, kept=["label"]), Flags("label")))
+    assert [entry.flags for entry in found] == [WRONG, CARE]
+    assert [entry.label for entry in found] == ["neg", "pos"]
 
 
 def test_a_class_that_was_written_as_a_decimal_is_one(tmp_path):
@@ -74,8 +81,8 @@ def test_flags_and_errors(tmp_path):
     found = list(entries(run, Flags("label", 0.5)))
     confident = found[0].probability >= 0.5
     low = 0 if confident else LOW_CONFIDENCE
-    assert [entry.flags for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
-    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE
+    assert [entry.flags & ~CARE for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
+    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE | CARE
     assert [entry.kept for entry in found] == [("pos",), ("neg",), (None,), ("pos",)]
     assert (found[3].error, found[3].message, found[3].text) == ("InvalidTextError", "no ␛ text", "bad")
     assert found[2].notes == (("few-samples", "few"),)

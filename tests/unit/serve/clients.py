@@ -21,7 +21,12 @@ def browser(*models, url=None, **options):
     gate = Gate(allowed_names("127.0.0.1"), _PORT)
     app = application([Open(model, server=url) for model in models], gate, **options)
     own = f"http://127.0.0.1:{_PORT}"
-    return TestClient(app, base_url=own, headers={"Origin": own}, cookies={gate.cookie: gate.token})
+    return TestClient(app, base_url=own, headers={"Origin": own} | bearer(gate.token))
+
+
+def bearer(token):
+    """Return the header that shows the token."""
+    return {"Authorization": f"Bearer {token}"}
 
 
 def wait(client, model, state="ready", seconds=600):

@@ -54,7 +54,7 @@ def choices(client):
             self.content += data if self.inside else ""
 
     script = Script()
-    script.feed(client.get("/").text)
+    script.feed(client.get("/api/workbench").text)
     return json.loads(script.content)
 
 
@@ -291,7 +291,7 @@ def test_markup_in_the_name_and_the_message_of_a_model(tmp_path):
     with browser(source) as client:
         found = wait(client, source, "failed")
         assert "broken</i> from the start" in found["message"]
-        page = client.get("/").text
+        page = client.get("/api/workbench").text
         assert "<script>alert" not in page
         assert "<i>broken" not in page
         assert choices(client)["models"][0]["name"] == source
@@ -300,11 +300,10 @@ def test_markup_in_the_name_and_the_message_of_a_model(tmp_path):
         assert "broken</i> from the start" in answer.json()["error"]["message"]
 
 
-def left(client, path, body):
-    """Ask, and leave at once; return the status of the answer."""
+def left(client, path, body, *, drips=False):
+    """Ask, and leave at once, or send one byte after the other; return the status of the answer."""
     received = [{"type": "http.request", "body": json.dumps(body).encode()}]
     headers = {**client.headers, "content-type": "application/json", "host": client.base_url.netloc.decode()}
-    headers["cookie"] = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     scope = {
         "type": "http",
         "method": "POST",
@@ -315,6 +314,9 @@ def left(client, path, body):
     sent = []
 
     async def receive():
+        if drips:
+            await asyncio.sleep(0.05)
+            return {"type": "http.request", "body": b" ", "more_body": True}
         return received.pop() if received else {"type": "http.disconnect"}
 
     async def send(message):
@@ -338,3 +340,8 @@ def test_what_nobody_waits_for_any_more_leaves_the_queue(client):
         assert left(client, f"/api/explanations/{name}/without", {"units": [n]}) == 400
     client.delete(f"/api/explanations/{hanging}")
     assert predict(client).status_code == 200
+
+
+def test_a_request_that_drips_is_ended(client, monkeypatch):
+    monkeypatch.setattr("mase.serve.app._BODY_S", 0.2)
+    assert left(client, "/api/predictions", {}, drips=True) == 408

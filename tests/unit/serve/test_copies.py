@@ -71,7 +71,7 @@ def test_each_text_has_a_file_of_its_own():
 
 
 def test_copies_load_the_model_with_its_options():
-    ask, cite = Explain("A text.", None, Settings(evidence=0)), Explain("A text.", None, CITE)
+    ask, cite = Explain("A text.", None, Settings()), Explain("A text.", None, CITE)
     loaded = "mase.models.load('org/model', download=True, device='cuda', trust_remote_code=True)"
     for code in (python(LOADED, ask), python_of_answer(LOADED, cite)):
         assert "from mase.models.runtime import configure\n\nconfigure(3)\n" in code

@@ -1,7 +1,9 @@
 """Tests of `mase.serve.explanations`: an explanation ends some time after the last of its followers has left."""
 
 import asyncio
+import gc
 from selectors import DefaultSelector
+from weakref import ReferenceType
 
 import pytest
 
@@ -10,7 +12,7 @@ pytest.importorskip("starlette")
 from mase.serve.explanations import Explanations
 from mase.serve.jobs import Job
 from mase.serve.limits import Limits
-from mase.serve.messages import Explain, Settings
+from mase.serve.messages import Explain, Explained, Open, Settings
 
 ALONE = 0.2
 
@@ -84,6 +86,35 @@ def test_an_explanation_that_nobody_follows_any_more_is_cancelled():
         return one_is_left, at_once, found.is_over, await (await follow())
 
     assert followed(test) == (False, False, True, ["cancelled"])
+
+
+class Prompt:
+    """A model that answers at once."""
+
+    name, answers, opened_by = "prompt", False, Open("prompt")
+
+    def submit(self, ask, tell):
+        job = Job(1, ask, tell)
+        job.take(Explained(1, "x" * 1000, "{}"))
+        return job
+
+
+@pytest.mark.parametrize(("limits", "n"), [({"results": 3}, 3), ({"kept": 1500}, 2), ({"kept": 1}, 1)])
+def test_what_is_forgotten_leaves_the_memory_at_once(limits, n):
+    async def test():
+        explanations, made = Explanations(Limits(**limits)), []
+        for _ in range(6):
+            name = explanations.begin(Prompt(), Explain("a text", None, Settings()))
+            made.append(ReferenceType(explanations[name]))
+            await asyncio.sleep(0.01)
+        return [found() is not None for found in made]
+
+    gc.disable()
+    try:
+        alive = asyncio.run(test())
+    finally:
+        gc.enable()
+    assert alive == [False] * (6 - n) + [True] * n
 
 
 def test_a_page_that_connects_again_keeps_its_explanation():

@@ -6,6 +6,7 @@ pytest.importorskip("starlette")
 
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.unit.serve.clients import bearer
 
 from mase.serve.app import application
 from mase.serve.security import Gate, allowed_names
@@ -27,72 +28,55 @@ def app(gate):
 
 @pytest.fixture
 def stranger(app):
-    """A browser that has no cookie."""
+    """A browser that has no token."""
     return TestClient(app, base_url=OWN, follow_redirects=False)
 
 
 @pytest.fixture
-def client(stranger, gate):
-    """The browser that was given the first address."""
-    assert stranger.get("/", params={"token": gate.token}).status_code == 200
-    return stranger
+def client(app, gate):
+    """The browser that was given the token."""
+    return TestClient(app, base_url=OWN, follow_redirects=False, headers=bearer(gate.token))
 
 
 def ask(client, method, path, headers):
     return client.request(method, path, headers=headers, json={} if method == "POST" else None)
 
 
-def test_the_token_moves_to_a_cookie_and_leaves_the_address(stranger, gate):
+def test_the_first_address_sets_nothing_that_another_port_is_sent(stranger, gate):
     answer = stranger.get("/", params={"token": gate.token})
-    # No redirect: that would reach the server without the cookie after a link of another site.
-    assert (answer.status_code, "location" in answer.headers) == (200, False)
-    assert '<meta http-equiv=refresh content="0; url=/">' in answer.text
-    assert gate.token not in answer.text
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-    name, *attributes = answer.headers["set-cookie"].split("; ")
-    assert name == f"mase-{PORT}={gate.token}"
-    assert sorted(attribute.lower() for attribute in attributes) == ["httponly", "path=/", "samesite=strict"]
-    assert stranger.get("/").status_code == 200
-    assert gate.token not in repr(gate)
-
-
-def test_the_token_of_the_browser_that_is_started_is_good_for_one_visit(stranger, gate):
-    token = gate.once()
-    assert token != gate.token
-    assert stranger.get("/", params={"token": token}).status_code == 200
-    assert stranger.get("/api/models").status_code == 200
-    stranger.cookies.clear()
-    assert stranger.get("/", params={"token": token}).status_code == 403
-    assert stranger.get("/", headers={"Cookie": f"mase-{PORT}={gate.once()}"}).status_code == 403
-
-
-@pytest.mark.parametrize("path", ["/", "/api/models", "/static/workbench.js", "/corpora/0/", "/nothing", "/api/x"])
-@pytest.mark.parametrize("token", [None, "", "wrong", "ü"])
-def test_without_the_token_nothing_is_shown(stranger, path, token):
-    answer = stranger.get(path, params={} if token is None else {"token": token})
-    assert answer.status_code == 403
+    assert answer.status_code == 200
     assert "set-cookie" not in answer.headers
+    assert answer.text == stranger.get("/").text  # the same for everybody
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert not any(secret in answer.text + repr(gate) for secret in (gate.token, gate.key))
 
 
-@pytest.mark.parametrize("path", ["/api/models", "/static/workbench.js"])
-def test_the_token_in_another_address_is_nothing(stranger, gate, path):
+def test_it_is_known_when_the_token_was_used():
+    gate = Gate(allowed_names("127.0.0.1"), PORT)
+    client = TestClient(application([], gate), base_url=OWN)
+    client.get("/api/models", headers=bearer("wrong"))
+    assert not gate.visited.is_set()
+    client.get("/api/models", headers=bearer(gate.token))
+    assert gate.visited.is_set()
+
+
+PRIVATE = ("/api/models", "/api/workbench", "/corpora/0/", "/nothing", "/api/x", "/x/corpora/0/", "//corpora/0/")
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", "Bearer {token}x", "{token}", "Bearer ü"])
+def test_without_the_token_nothing_is_shown(stranger, gate, path, header):
+    headers = {"Authorization": header.format(token=gate.token).encode()}
+    assert stranger.get(path, headers=headers if header else {}).status_code == 403
+    assert stranger.get(path, headers=headers | {"Cookie": f"mase-{PORT}={gate.token}"}).status_code == 403
     assert stranger.get(path, params={"token": gate.token}).status_code == 403
-    assert stranger.post("/", params={"token": gate.token}, headers={"Origin": OWN}).status_code == 403
-    assert stranger.get("/", params={"token": [gate.token, "x"]}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    "cookie", ["", "mase-8765=", "mase-8765=wrong", "mase-8766={token}", "token={token}", "mase-8765={token}x", "ü"]
-)
-def test_a_wrong_cookie(stranger, gate, cookie):
-    headers = {"Cookie": cookie.format(token=gate.token).encode()}
-    assert stranger.get("/api/models", headers=headers).status_code == 403
-
-
-@pytest.mark.parametrize("cookie", ['a="; b; =c; {own}', "mase-8765=old; {own}", "{own}; mase-8765=x", "a=b;{own};c"])
-def test_other_cookies_are_no_obstacle(stranger, gate, cookie):
-    headers = {"Cookie": cookie.format(own=f"mase-{PORT}={gate.token}")}
-    assert stranger.get("/api/models", headers=headers).status_code == 200
+def test_the_key_of_corpora_opens_nothing_else(stranger, gate):
+    assert stranger.get(f"/{gate.key}/api/models").status_code == 403
+    assert stranger.get("/api/models", headers=bearer(gate.key)).status_code == 403
+    assert stranger.get(f"/{gate.token}/corpora/0/").status_code == 403
+    assert stranger.get(f"/{gate.key}/corpora/0/").status_code == 404  # it reached the application
 
 
 @pytest.mark.parametrize(
@@ -108,12 +92,12 @@ def test_a_name_that_leads_here_by_rebinding_is_refused(client, gate, host):
     for method, path in (("GET", "/"), ("GET", "/api/models"), POST):
         answer = ask(client, method, path, {"Host": host, "Origin": f"http://{host}"})
         assert answer.status_code == 403
-    assert client.get("/", params={"token": gate.token}, headers={"Host": host}).status_code == 403
+    assert client.get(f"/{gate.key}/corpora/0/", headers={"Host": host}).status_code == 403
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "LOCALHOST:8765", "[::1]:8765"])
 def test_the_names_of_the_loopback_address_are_its_own(stranger, gate, host):
-    headers = {"Host": host, "Cookie": f"mase-{PORT}={gate.token}"}
+    headers = {"Host": host} | bearer(gate.token)
     assert stranger.get("/api/models", headers=headers).status_code == 200
     posted = ask(stranger, *POST, headers | {"Origin": f"http://{host}"})
     assert posted.status_code == 400  # it reached the application, which misses the text
@@ -145,7 +129,6 @@ def test_a_request_that_changes_something_needs_an_origin(client, method, path):
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "other"])
 def test_a_request_of_another_site_is_refused(client, gate, site):
-    """A page on another port of this machine is of the same site, and its requests would have the cookie."""
     assert client.get("/api/models", headers={"Sec-Fetch-Site": site}).status_code == 403
     assert ask(client, *POST, {"Origin": OWN, "Sec-Fetch-Site": site}).status_code == 403
     first = client.get("/", params={"token": gate.token}, headers={"Sec-Fetch-Site": site})
@@ -178,7 +161,7 @@ def test_an_error_of_the_server_has_the_headers_and_no_traceback(gate):
         raise RuntimeError("a secret")
 
     app = application([], gate, routes=[Route("/corpora/x", fail)])
-    client = TestClient(app, base_url=OWN, cookies={gate.cookie: gate.token}, raise_server_exceptions=False)
+    client = TestClient(app, base_url=OWN, headers=bearer(gate.token), raise_server_exceptions=False)
     answer = client.get("/corpora/x")
     assert answer.status_code == 500
     assert answer.json()["error"]["type"] == "RuntimeError"
@@ -206,5 +189,5 @@ def test_another_address_allows_its_names_and_any_number():
         ("box.example", 200), ("192.0.2.7", 200), ("[2001:db8::1]", 200), ("localhost:80", 200), ("evil.example", 403),
     ):  # fmt: skip
         client = TestClient(app, base_url="http://box.example")
-        headers = {"Host": host, "Cookie": f"mase-80={gate.token}"}
+        headers = {"Host": host} | bearer(gate.token)
         assert client.get("/api/models", headers=headers).status_code == status

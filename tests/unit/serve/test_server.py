@@ -64,3 +64,39 @@ def test_a_client_that_asks_for_nothing_does_not_keep_its_connection(sent):
             await task
 
     asyncio.run(scenario())
+
+
+def test_idle_connections_of_a_crowd_make_room(monkeypatch):
+    monkeypatch.setattr(server, "_CONNECTIONS", 8)
+
+    async def app(scope, receive, send):
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{event}.complete"})
+            return
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    async def scenario():
+        with server.bind("127.0.0.1", 0, 8765) as listening:
+            running = server.Server(app, head_s=600.0)
+            task = asyncio.create_task(running.serve(sockets=[listening]))
+            crowd = [await asyncio.open_connection(*listening.getsockname()) for _ in range(8)]
+            reading = [asyncio.create_task(reader.read()) for reader, _ in crowd]
+            for _ in range(600):
+                await asyncio.sleep(0.1)
+                if sum(one.done() for one in reading) == 4:
+                    break
+            owner, to_owner = await asyncio.open_connection(*listening.getsockname())
+            to_owner.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await asyncio.wait_for(owner.readline(), 60) == b"HTTP/1.1 204 No Content\r\n"
+            assert sum(one.done() for one in reading) >= 4
+            for one in reading:
+                one.cancel()
+            for _, writer in (*crowd, (owner, to_owner)):
+                writer.close()
+            running.should_exit = True
+            await task
+
+    asyncio.run(scenario())

@@ -23,7 +23,7 @@ def number(word):
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
-    found = mase.Explainer(additive(), pooling=pooling, **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), pooling=pooling, **OPTIONS, evidence=0)(TEXT, target="yes")
     assert [number(word) for word in found.words] == list(range(150))
     assert found.scores.tolist() == pytest.approx([worth(i) for i in range(150)], abs=1e-6)
     assert found.truncation is None
@@ -46,12 +46,12 @@ def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
 
 
 def test_labels_that_are_numbers_are_not_taken_as_indices():
-    numbered = mase.Explainer(additive(labels=("1", "0")), **OPTIONS)(TEXT, target=0)
+    numbered = mase.Explainer(additive(labels=("1", "0")), **OPTIONS, evidence=0)(TEXT, target=0)
     assert numbered.scores.tolist() == pytest.approx([worth(i) for i in range(150)], abs=1e-6)
 
 
 def test_a_pair_of_words_of_one_window_is_found():
-    found = mase.Explainer(paired(64, 66), **OPTIONS | {"n_samples": 400})(TEXT, target="yes")
+    found = mase.Explainer(paired(64, 66), **OPTIONS | {"n_samples": 400}, evidence=0)(TEXT, target="yes")
     assert len(found.windows) > 3
     (pair,) = found.interactions
     assert [number(found.words[unit]) for unit in pair.units] == [64, 66]
@@ -60,7 +60,7 @@ def test_a_pair_of_words_of_one_window_is_found():
 
 
 def test_a_score_is_that_of_the_window_in_which_the_unit_is_farthest_from_a_cut():
-    found = mase.Explainer(additive(slope=0.25), **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(slope=0.25), **OPTIONS, evidence=0)(TEXT, target="yes")
     windows = [(window.start, window.end) for window in found.windows]
     for word in found.word_scores:
         context = {
@@ -78,8 +78,8 @@ def test_a_score_is_that_of_the_window_in_which_the_unit_is_farthest_from_a_cut(
 
 def test_each_window_is_a_plain_explanation_of_its_text():
     model = additive(slope=0.25)
-    found = mase.Explainer(model, **OPTIONS)(TEXT, target="yes")
-    plain = mase.Explainer(model, **PLAIN)
+    found = mase.Explainer(model, **OPTIONS, evidence=0)(TEXT, target="yes")
+    plain = mase.Explainer(model, **PLAIN, evidence=0)
     alone = [plain(TEXT[window.start : window.end], target="yes") for window in found.windows]
     scores = {
         (window.start + start, score)
@@ -90,7 +90,9 @@ def test_each_window_is_a_plain_explanation_of_its_text():
     assert [window.of("yes").r2 for window in found.windows] == [one.r2 for one in alone]
     assert found.r2 == min(one.r2 for one in alone)
     assert found.fit.n_queries == sum(one.fit.n_queries for one in alone)
-    again = mase.Explainer(model, **OPTIONS)(TEXT)  # one more evaluation for each window, for the predicted class
+    again = mase.Explainer(model, **OPTIONS, evidence=0)(
+        TEXT
+    )  # one more evaluation for each window, for the predicted class
     assert again.fit.n_queries in (found.fit.n_queries + len(alone), found.fit.n_queries + 2 * len(alone))
     assert again.target == again.prediction.label
     assert again.prediction.multilabel is False
@@ -110,7 +112,7 @@ def test_what_the_model_reads_as_a_whole_is_explained_as_ever():
 
 
 def test_windows_cover_the_text_and_begin_and_end_with_sentences():
-    found = mase.Explainer(additive(), overlap=0.3, **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), overlap=0.3, **OPTIONS, evidence=0)(TEXT, target="yes")
     spans = [(window.start, window.end) for window in found.windows]
     assert spans[0][0] == 0
     assert spans[-1][1] == len(TEXT)
@@ -120,37 +122,37 @@ def test_windows_cover_the_text_and_begin_and_end_with_sentences():
 
 
 def test_sentences_stay_whole_and_a_sentence_that_does_not_fit_is_told():
-    found = mase.Explainer(additive(), units=r"re:[^.]+\.", **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), units=r"re:[^.]+\.", **OPTIONS, evidence=0)(TEXT, target="yes")
     assert [unit.text.count("w") for unit in found.units] == [12] * 12
     sums = [sum(worth(i) for i in range(first, first + 12)) for first in range(0, 144, 12)]
     assert found.scores.tolist() == pytest.approx(sums, abs=1e-6)
-    cut = mase.Explainer(additive(max_length=7), units=r"re:[^.]+\.", **OPTIONS)(TEXT, target="yes")
+    cut = mase.Explainer(additive(max_length=7), units=r"re:[^.]+\.", **OPTIONS, evidence=0)(TEXT, target="yes")
     notes = [note for note in cut.notes if note.code == "cut-off" and note.unit is not None]
     assert {note.unit for note in notes} == set(range(12))
     assert "7 of its 12 tokens" in notes[0].message
 
 
 def test_tokens_have_scores_that_sum_to_those_of_their_words():
-    found = mase.Explainer(additive(), units="token", **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), units="token", **OPTIONS, evidence=0)(TEXT, target="yes")
     assert [token.unit for token in found.tokens] == list(range(150))
     assert found.responses[0].token_scores == pytest.approx(found.scores.tolist())
 
 
 def test_files_keep_windows_and_old_ones_have_none():
-    found = mase.Explainer(additive(), **OPTIONS)(TEXT)
+    found = mase.Explainer(additive(), **OPTIONS, evidence=0)(TEXT)
     assert loads(dumps(found)) == found
-    plain = mase.Explainer(additive(), n_samples=30)(long_text(9)).to_dict()
+    plain = mase.Explainer(additive(), n_samples=30, evidence=0)(long_text(9)).to_dict()
     del plain["windows"]
     assert mase.io.json.from_dict(plain).windows == ()
 
 
 def test_scores_of_windows_lead_to_no_expectation_for_the_text():
-    assert mase.Explainer(additive(), **OPTIONS)(TEXT).expected_without([0]) is None
+    assert mase.Explainer(additive(), **OPTIONS, evidence=0)(TEXT).expected_without([0]) is None
 
 
 def test_the_listener_hears_of_all_evaluations():
     heard = []
-    explainer = mase.Explainer(additive(), **OPTIONS)
+    explainer = mase.Explainer(additive(), **OPTIONS, evidence=0)
     found = explainer.follow(TEXT, lambda progress: heard.append((progress.n_asked, progress.attribution)))
     assert [n for n, _ in heard] == sorted(n for n, _ in heard)
     assert heard[-1] == (found.fit.n_queries, None)
@@ -161,18 +163,18 @@ def test_options_and_models_that_windows_do_not_suit():
         return [[0.5, 0.5]] * len(texts)
 
     with pytest.raises(CapabilityError, match="does not say how much of a text it reads"):
-        mase.Explainer(function, long="windows")
+        mase.Explainer(function, long="windows", evidence=0)
     for prompted in (parrot, LabelWords(parrot, ["yes", "no"])):
         with pytest.raises(CapabilityError, match="reads a prompt as a whole"):
-            mase.Explainer(prompted, long="windows")
+            mase.Explainer(prompted, long="windows", evidence=0)
     for wrong in ({"long": "slide"}, {"overlap": 0.5}, {"pooling": "max"}):
         with pytest.raises(OptionError, match="long"):
-            mase.Explainer(additive(), **wrong)
+            mase.Explainer(additive(), **wrong, evidence=0)
     for wrong in ({"overlap": 1}, {"overlap": "half"}, {"overlap": True}, {"pooling": "sum"}):
         with pytest.raises(OptionError, match=next(iter(wrong))):
-            mase.Explainer(additive(), long="windows", **wrong)
+            mase.Explainer(additive(), long="windows", **wrong, evidence=0)
     with pytest.raises(UnknownNameError):
-        mase.Explainer(additive(), long="windows")(TEXT, target="maybe")
+        mase.Explainer(additive(), long="windows", evidence=0)(TEXT, target="maybe")
 
 
 def without(worth_of, gone):
@@ -207,10 +209,10 @@ def test_evidence_is_about_the_pooled_prediction(pooling):
 
 
 def test_units_of_another_explainer_cannot_be_masked_in_windows():
-    found = mase.Explainer(additive(), units="sentence", **OPTIONS)(TEXT)
+    found = mase.Explainer(additive(), units="sentence", **OPTIONS, evidence=0)(TEXT)
     assert len(found.windows) > 1
     with pytest.raises(OptionError, match=r"has the units 'sentence', expected 'word'"):
-        mase.Explainer(additive(), **OPTIONS).predict_without(found, [0])
+        mase.Explainer(additive(), **OPTIONS, evidence=0).predict_without(found, [0])
 
 
 def test_a_flip_set_flips_the_pooled_prediction():
@@ -223,7 +225,7 @@ def test_a_flip_set_flips_the_pooled_prediction():
 
 def test_all_classes_come_from_the_same_windows():
     model = additive()
-    found = mase.Explainer(model, **OPTIONS)(TEXT, target="all")
+    found = mase.Explainer(model, **OPTIONS, evidence=0)(TEXT, target="all")
     by_label = found.prediction.probabilities
     by_label = found.prediction.probabilities
     assert [response.name for response in found.responses] == sorted(by_label, key=by_label.get, reverse=True)
@@ -239,23 +241,23 @@ def test_units_are_those_of_the_whole_text():
         ends = [end for _, end in tokenize(text)[1]]
         return list(pairwise([0, ends[0], *ends[3::3], len(text)]))
 
-    found = mase.Explainer(additive(), units=first_word_alone, **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), units=first_word_alone, **OPTIONS, evidence=0)(TEXT, target="yes")
     assert list(found.spans) == first_word_alone(TEXT)
 
 
 def test_windows_without_units_are_told():
-    found = mase.Explainer(additive(), units=r"re:\bw[12]\b", **OPTIONS)(TEXT, target="yes")
+    found = mase.Explainer(additive(), units=r"re:\bw[12]\b", **OPTIONS, evidence=0)(TEXT, target="yes")
     (window,) = found.windows
     assert found.words == ("w1", "w2")
     assert [f"{len(TEXT[window.end :].strip()):,} of" in note.message for note in found.notes] == [True]
-    everywhere = mase.Explainer(additive(), units=r"re:\bw[0-9]*5\b", **OPTIONS)(TEXT, target="yes")
+    everywhere = mase.Explainer(additive(), units=r"re:\bw[0-9]*5\b", **OPTIONS, evidence=0)(TEXT, target="yes")
     assert "cut-off" not in {note.code for note in everywhere.notes}
 
 
 def test_the_second_effect_of_a_unit_is_of_the_same_window():
     """Where two words take from each other, each adds less where the other one is kept."""
     options = OPTIONS | {"method": "mase", "n_samples": 300}
-    found = mase.Explainer(paired(64, 66), **options)(TEXT, target="yes")
+    found = mase.Explainer(paired(64, 66), **options, evidence=0)(TEXT, target="yes")
     kept = found.effect("kept")
     assert [number(word) for word in kept.words] == list(range(150))
     changed = kept.scores - found.scores

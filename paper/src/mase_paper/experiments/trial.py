@@ -117,6 +117,7 @@ class Trial:
             seed=configuration.seed,
             precision=self.precision,
             **{"n_samples": n_samples_of(configuration.method)} | dict(configuration.settings),
+            evidence=0,
         )
 
     def describe(self, configuration: Configuration) -> dict[str, Any]:

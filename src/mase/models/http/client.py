@@ -4,6 +4,7 @@ import asyncio
 import html
 import json
 import os
+import re
 import ssl
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ _UNAUTHORIZED = (401, 403)
 _TOO_LARGE, _REFUSED = 413, (400, 422)  # statuses of a request with too much in it, or with something wrong
 # Fewer characters hide nothing, and are words of answers too: "EMPTY", "none" or "ollama", for servers without a check.
 _SHORTEST_SECRET = 8
+# Lists, objects and commas in an answer: so many, and so many for each byte of the request, whose tokens a server of
+# language models describes one by one. Each takes up to 200 bytes once it is read.
+_MOST_MARKS, _MARKS_PER_BYTE = 400_000, 100
 
 T = TypeVar("T")
 
@@ -66,8 +70,9 @@ class Client:
     def __init__(self, url: str, connection: Connection) -> None:
         self.url, self._connection = check_url(url), connection
         credentials = connection.headers()
-        self._secrets = _forms(credentials.values())
-        self._long_secrets = [secret for secret in self._secrets if len(secret) >= _SHORTEST_SECRET]
+        secrets = _forms(credentials.values())
+        self._secrets = _pattern(secrets)
+        self._long_secrets = _pattern([secret for secret in secrets if len(secret) >= _SHORTEST_SECRET])
         self._credentials, self._reached = credentials, False
         self._pace = Pace(connection.requests_per_second)
         self._open()
@@ -77,9 +82,10 @@ class Client:
         n = self._connection.concurrency
         headers = {"Accept": "application/json", "Accept-Encoding": CODINGS, "User-Agent": "mase"} | self._credentials
         limits = httpx.Limits(max_connections=n, max_keepalive_connections=n)
+        trusted = _certificates(self.url)
         try:
             # The time-out is that of a whole answer, and is kept around the request.
-            self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None, verify=_certificates())
+            self._http = httpx.AsyncClient(headers=headers, limits=limits, timeout=None, verify=trusted)
         except (ImportError, ValueError, httpx.InvalidURL):
             raise OptionError(
                 "the proxy of this environment cannot be used, expected http:// or https:// in HTTP_PROXY, HTTPS_PROXY "
@@ -123,12 +129,12 @@ class Client:
 
     def _scrubbed(self, text: str) -> str:
         """Return a text of the server, or about it, with the credentials replaced by stars."""
-        return _replaced(text, self._secrets)
+        return self._secrets.sub("***", text)
 
     def _clean(self, value: Any) -> Any:
         """Return JSON with the long credentials replaced in its strings, so that they reach no label and no name."""
         if isinstance(value, str):
-            return _replaced(value, self._long_secrets)
+            return self._long_secrets.sub("***", value)
         if isinstance(value, list):
             return [self._clean(inner) for inner in value]
         if isinstance(value, dict):
@@ -209,7 +215,7 @@ class Client:
         safer = (old_url.scheme, url.scheme, old_url.port, url.port) == ("http", "https", None, None)
         if url.host != old_url.host or new.method != request.method or not (safe or safer):
             raise ServiceError(
-                f"{self._place(request)} redirects to {self._scrubbed(self._place(new))} with the status {status}, "
+                f"{self._place(request)} redirects to {self._host(url)} with the status {status}, "
                 "expected an answer, or a redirect on the same host and port with the status 307 or 308, which sends "
                 "the same again; if you trust that address, pass it as the URL"
             )
@@ -223,9 +229,16 @@ class Client:
             about_size = answer.status in _REFUSED and b"batch" in answer.body.lower()
             kind = RequestRefusedError if answer.status == _TOO_LARGE or about_size else ServiceError
             raise kind(f"{self._place(request)} {self._status(answer)}, expected scores as JSON{remedy}")
+        most = _MOST_MARKS + _MARKS_PER_BYTE * len(request.content)
+        if sum(answer.body.count(mark) for mark in (b"[", b"{", b",")) > most:
+            raise ServiceError(
+                f"{self._place(request)} answered with more than {most:,} values, expected the scores of a batch; pass "
+                "a smaller batch_size"
+            )
         try:
             content = json.loads(answer.body)
-            return self._clean(content) if self._long_secrets else content
+            raw = answer.body.decode("utf-8", "replace")
+            return self._clean(content) if "\\" in raw or self._long_secrets.search(raw) else content
         except (ValueError, RecursionError):
             kind = answer.headers.get("Content-Type", "no content type")
             raise ServiceError(
@@ -245,22 +258,43 @@ class Client:
         """Return what an error of the connection says, without the addresses of proxies."""
         if isinstance(error, TimeoutError):
             return f"did not answer within {self._connection.timeout:g} seconds"
-        return f"dropped the connection or cannot be reached ({type(error).__name__}: {self._scrubbed(str(error))})"
+        said = self._scrubbed(str(error).partition("location header")[0])  # what follows is what the server sent
+        return f"dropped the connection or cannot be reached ({type(error).__name__}: {said})"
+
+    def _host(self, url: httpx.URL) -> str:
+        """Return the part of an address that can be shown; a host may be the beginning of a credential."""
+        if re.escape(url.host) in self._secrets.pattern.lower():
+            return "***"
+        return self._scrubbed(f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else ""))
 
     def _place(self, request: httpx.Request) -> str:
         return str(request.url.copy_with(query=None))
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
+def _read_certificates() -> ssl.SSLContext:
     """Return the certificates that are trusted, which take longer to read than anything else here."""
     return httpx.create_ssl_context()
 
 
-def _replaced(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
+def _certificates(url: str) -> ssl.SSLContext:
+    try:
+        return _read_certificates()
+    except OSError as error:  # ssl.SSLError, too
+        if not url.startswith("https:"):
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, if the server redirects to https
+        variable = next(
+            (name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), "this environment"
+        )
+        raise OptionError(
+            f"the certificates of {variable} cannot be read ({error}), expected those of trusted authorities as PEM; "
+            f"correct {variable}, or remove it"
+        ) from None
+
+
+def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds credentials, also in the small letters of a host."""
+    return re.compile("|".join(map(re.escape, secrets)) or "(?!)", re.IGNORECASE)
 
 
 def _forms(credentials: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ export class Copies {
   constructor(root) {
     [this.root, this.said] = [part(root, "copies"), part(root, "copied")];
     this.root.addEventListener("click", (event) => this.#copy(event.target.dataset.copy));
+    part(root, "download").addEventListener("click", () => this.#save());
   }
 
   /** Offer copies of the explanation of an id; those that are known have their content by name. */
@@ -22,7 +23,19 @@ export class Copies {
   show(response) {
     this.response = response;
     this.said.textContent = "";
-    part(this.root, "download").href = server.page(this.id, response);
+  }
+
+  async #save() {
+    try {
+      const page = await server.text(this.id, "html", this.response);
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+      link.download = "explanation.html";
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+    }
   }
 
   async #copy(kind) {

@@ -3,7 +3,7 @@
 import { error95 } from "./numbers.js";
 
 const LISTED = 5;
-const ROUNDING = 1e-4; // of the largest score: equal scores that have no error differ by less
+const LEAST = 0.1; // of the largest score: words below it are not marked in a text either
 const LARGEST = 4e6; // steps of an alignment: a fraction of a second
 
 /**
@@ -11,7 +11,7 @@ const LARGEST = 4e6; // steps of an alignment: a fraction of a second
  *
  * Units with the same place in the same text are compared, and otherwise those that an alignment of the words puts
  * beside each other. If both explain the same number, two scores differ when their 95 % intervals have no value in
- * common, and not by rounding alone. Otherwise scores have no common unit, and a word differs when it is among the five
+ * common, and by a tenth of the largest score or more. Otherwise scores have no common unit, and a word differs when it is among the five
  * strongest of one only.
  */
 export function differences(a, b) {
@@ -38,9 +38,9 @@ function estimates(response) {
 }
 
 function apart(first, second) {
-  const rounding = ROUNDING * Math.max(0, ...[...first.scores, ...second.scores].map(Math.abs));
+  const least = LEAST * Math.max(0, ...[...first.scores, ...second.scores].map(Math.abs));
   const error = (i, j) => error95(first.standard_errors[i]) + error95(second.standard_errors[j]);
-  return (i, j) => Math.abs(first.scores[i] - second.scores[j]) > Math.max(rounding, error(i, j));
+  return (i, j) => Math.abs(first.scores[i] - second.scores[j]) > Math.max(least, error(i, j));
 }
 
 function listedOnce(first, second) {

@@ -9,11 +9,15 @@ export class Problem extends Error {
 
 const LOST = "The server does not answer. Is “mase serve” still running?";
 
+/** Where the token is kept: storage is separated by port, and cookies are not. */
+export const TOKEN = "mase.token";
+
 async function ask(path, { method = "GET", body, signal } = {}) {
-  const json = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const headers = { authorization: `Bearer ${localStorage.getItem(TOKEN)}` };
+  if (body) headers["content-type"] = "application/json";
   let response;
   try {
-    response = await fetch(path, { method, signal, ...json });
+    response = await fetch(path, { method, signal, headers, body: body && JSON.stringify(body) });
   } catch (error) {
     throw error.name === "AbortError" ? error : new Problem("No connection.", LOST);
   }
@@ -23,6 +27,9 @@ async function ask(path, { method = "GET", body, signal } = {}) {
 }
 
 const at = (id) => `/api/explanations/${encodeURIComponent(id)}`;
+
+/** Return the page of the workbench. */
+export const page = async () => (await ask("/api/workbench")).text();
 
 /** Return the models with their states. */
 export const models = async () => (await (await ask("/api/models")).json()).models;
@@ -50,29 +57,41 @@ export const regenerate = async (id, units, signal) =>
 export const article = async (id, response, signal) =>
   (await ask(at(id) + "/article?" + new URLSearchParams({ response }), { signal })).text();
 
-/** Return the address of the page of one of several responses. */
-export const page = (id, response) => at(id) + "/page?" + new URLSearchParams({ response });
-
-/** Return the explanation as a page of HTML, or as a line of JSON. */
+/** Return the explanation as a page of HTML, of one of several responses, or as a line of JSON. */
 export const text = async (id, kind, response) =>
-  (await ask(kind === "html" ? page(id, response) : at(id) + "/json")).text();
+  (await ask(at(id) + (kind === "html" ? "/page?" + new URLSearchParams({ response }) : "/json"))).text();
 
 /** Call a handler for each event of an explanation, and return a function that ends it. */
 export function follow(id, handlers) {
-  const source = new EventSource(at(id) + "/events");
-  const last = new Set(["done", "failed", "cancelled"]);
-  let failures = 0;
-  for (const [name, handler] of Object.entries(handlers)) {
-    source.addEventListener(name, (event) => {
-      failures = 0;
-      if (last.has(name)) source.close();
-      handler(JSON.parse(event.data));
-    });
+  const ending = new AbortController();
+  events(id, handlers, ending.signal);
+  return () => ending.abort();
+}
+
+async function events(id, handlers, signal) {
+  // After a lost connection the server tells the newest events again.
+  for (let failures = 0; failures < 3; failures++) {
+    try {
+      const reader = (await ask(at(id) + "/events", { signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const blocks = (rest + part.value).split("\n\n");
+        rest = blocks.pop();
+        for (const block of blocks) {
+          const [, name, data] = /^event: (\w+)\ndata: ([^]*)$/.exec(block) ?? []; // else a line that keeps it alive
+          if (signal.aborted) return;
+          if (!name) continue;
+          failures = 0;
+          queueMicrotask(() => handlers[name]?.(JSON.parse(data))); // what it throws is no lost connection
+          if (["done", "failed", "cancelled"].includes(name)) return;
+        }
+      }
+    } catch (problem) {
+      if (signal.aborted) return;
+      const refused = problem instanceof Problem && problem.message !== LOST;
+      if (refused) return handlers.failed({ type: problem.name, message: problem.message });
+    }
+    await new Promise((go) => setTimeout(go, 1000));
   }
-  source.onerror = () => {
-    if (source.readyState !== EventSource.CLOSED && ++failures < 3) return; // it connects again by itself
-    source.close();
-    handlers.failed({ type: "No connection.", message: LOST });
-  };
-  return () => source.close();
+  handlers.failed({ type: "No connection.", message: LOST });
 }

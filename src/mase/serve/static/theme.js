@@ -28,6 +28,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     for (const name in chosen) {
       const select = document.getElementById(name);
+      if (!select) continue; // at the door
       select.value = chosen[name];
       select.addEventListener("change", choose);
     }

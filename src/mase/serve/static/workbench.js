@@ -121,10 +121,10 @@ function mark() {
 
 function sentence({ units, alone, comparable, n }) {
   const rule = comparable
-    ? "their 95 % intervals have no value in common"
+    ? "by a tenth of the largest score or more, and beyond the sampling error"
     : "only one explanation has them among its five strongest words";
   const none = comparable
-    ? "No score differs by more than the 95 % intervals allow."
+    ? "No score differs by a tenth of the largest one or more, beyond the sampling error."
     : "Both have the same words among their five strongest.";
   const count = units.a.size;
   const some = count ? `${count} of ${n} words ${count === 1 ? "differs" : "differ"} (framed): ${rule}.` : none;
@@ -166,4 +166,6 @@ document.addEventListener("click", ({ target }) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
 });
 open();
+const isNew = !Object.keys(state.a).some((name) => name.startsWith("text"));
+if (isNew && document.activeElement === document.body) panels.a.boxes.focus();
 poll();

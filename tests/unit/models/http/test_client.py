@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+import tracemalloc
 from urllib.parse import quote, quote_plus, unquote_plus
 
 import numpy as np
@@ -77,7 +78,7 @@ def test_retry_after_holds_for_all_requests(server):
         (status(308, {"Location": "http://localhost:9/classify"}), "redirects to http://localhost", 1),
         (
             status(302, {"Location": "/other?key=1"}),
-            r"redirects to http://127.0.0.1:\d+/other with the status 302, expected .* 307 or 308",
+            r"redirects to http://127.0.0.1:\d+ with the status 302, expected .* 307 or 308",
             1,
         ),
         (content(b"<html>Log in</html>", "text/html"), "'text/html', '<html>Log in</html>', expected JSON", 1),
@@ -265,6 +266,54 @@ def test_credentials_are_not_shown_as_they_are_written_in_pages_and_addresses(se
     with pytest.raises(ServiceError, match=r"\*\*\*") as caught:
         service(url, token_env="OUR_TOKEN").predict(["a text"])
     assert "d=end" not in unquote_plus(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    "place", ["http://user:{}@127.0.0.1/", "http://127.0.0.2/{}", "http://{}/", "http://127.0.0.1:{}/", "/{}"]
+)
+@pytest.mark.parametrize("token", ["sk-Secret/x<y>zzzzzz", "sk-SecretSecret"])
+def test_nothing_of_a_credential_is_shown_as_an_address(server, monkeypatch, place, token):
+    url, double = server
+    monkeypatch.setenv("OUR_TOKEN", token)
+    double.faults, double.always = [status(302, {"Location": place.format(token)})], True
+    with pytest.raises(ServiceError) as caught:
+        service(url, token_env="OUR_TOKEN", retries=0).predict(["a text"])
+    assert not any(part in unquote_plus(str(caught.value)).lower() for part in ("secret", "<y>", "x<y"))
+
+
+@pytest.mark.parametrize("piece", [b"[],", b'{"a":1},', b"0,"])
+def test_an_answer_of_countless_values_is_refused_before_it_is_read(server, monkeypatch, piece):
+    url, double = server
+    monkeypatch.setenv("OUR_TOKEN", TOKEN)
+    double.faults = [content(b'{"p":[' + piece * 2_000_000 + piece[:-1] + b"]}")]
+    model = service(url, token_env="OUR_TOKEN")
+    tracemalloc.start()
+    with pytest.raises(ServiceError, match=r"more than .* values, expected the scores of a batch"):
+        model.predict(["a text"])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * 2_000_000 * len(piece)
+
+
+def test_the_scores_of_three_thousand_classes_are_few_enough(server):
+    url, double = server
+    row = b"[" + b",".join(b'{"label": "%d", "score": 0.1}' % number for number in range(3_000)) + b"]"
+    double.faults = [content(b"[" + b",".join([row] * 32) + b"]")]
+    assert service(url, batch_size=32, multilabel=True).predict(["a"] * 32).shape == (32, 3_000)
+
+
+def test_certificates_that_cannot_be_read_matter_for_https_alone(server, monkeypatch, tmp_path):
+    from mase.models.http import client
+
+    bad = tmp_path / "bad.pem"
+    bad.write_text("none")
+    for path in (tmp_path / "absent.pem", bad):
+        client._read_certificates.cache_clear()
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        assert right(service(server[0]))
+        with pytest.raises(OptionError, match="the certificates of SSL_CERT_FILE cannot be read"):
+            service("https://models.example")
+    client._read_certificates.cache_clear()
 
 
 @pytest.mark.parametrize(
