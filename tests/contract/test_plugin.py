@@ -212,7 +212,7 @@ def test_an_adapter_that_fails_is_passed_over_and_told_where_nothing_else_fits(p
 
 
 def test_an_error_of_a_built_in_adapter_is_not_hidden(monkeypatch):
-    monkeypatch.setattr("mase.models.adapters.function.FunctionAdapter.recognises", lambda self, model: 1 / 0)
+    monkeypatch.setattr("mase.models.adapters.kinds.FunctionAdapter.recognises", lambda self, model: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         adapt(3.5)
 

@@ -30,6 +30,7 @@ from mase.text import Side, Span, Tokens, Truncation
 
 __all__ = [
     "Tokenizer",
+    "check_no_tokenizer",
     "ids_and_spans",
     "is_of_transformers",
     "longest_first",
@@ -117,6 +118,21 @@ def tokenizing(tokenizer: Any, roles: Mapping[str, int | None], special_ids: Col
         f"tokenizer is of type {type(tokenizer).__name__}, expected a tokenizer of tokenizers or transformers, or a "
         "function from a text to ids"
     )
+
+
+def check_no_tokenizer(what: str, tokenizer: object) -> None:
+    """Check that no tokenizer is given beside an object that reads texts by itself.
+
+    Raises
+    ------
+    OptionError
+        If `tokenizer` is not None.
+    """
+    if tokenizer is not None:
+        raise OptionError(
+            f"tokenizer is of type {type(tokenizer).__name__} beside {what}, expected None, because {what} reads texts "
+            "by itself; leave the tokenizer out"
+        )
 
 
 def is_of_transformers(tokenizer: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Adapters turn a user's object into a model of this library. One file per kind of object.
+"""Adapters turn a user's object into a model of this library. The short ones share a file.
 
 The built-in adapters are tried in the order of the table, from the most specific to the most general. Adapters of other
 packages are tried before the last one, which accepts any callable. No adapter imports a framework to recognise an
@@ -12,16 +12,16 @@ __all__ = ["ADAPTERS"]
 ADAPTERS = Registry(
     "adapter",
     {
-        "model": "mase.models.adapters.model:ModelAdapter",
-        "name": "mase.models.adapters.name:NameAdapter",
-        "language": "mase.models.adapters.language:LanguageModelAdapter",
+        "model": "mase.models.adapters.kinds:ModelAdapter",
+        "name": "mase.models.adapters.kinds:NameAdapter",
+        "language": "mase.models.adapters.kinds:LanguageModelAdapter",
         "pipeline": "mase.models.adapters.pipeline:PipelineAdapter",
-        "transformers": "mase.models.adapters.transformers:TransformersAdapter",
-        "keras": "mase.models.adapters.keras:KerasAdapter",
-        "onnx": "mase.models.adapters.onnx:OnnxAdapter",
-        "torch": "mase.models.adapters.torch:TorchAdapter",
+        "transformers": "mase.models.adapters.kinds:TransformersAdapter",
+        "keras": "mase.models.adapters.kinds:KerasAdapter",
+        "onnx": "mase.models.adapters.kinds:OnnxAdapter",
+        "torch": "mase.models.adapters.kinds:TorchAdapter",
         "scikit-learn": "mase.models.adapters.scikit_learn:ScikitLearnAdapter",
-        "function": "mase.models.adapters.function:FunctionAdapter",
+        "function": "mase.models.adapters.kinds:FunctionAdapter",
     },
     "mase.adapters",
 )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mase.errors import CapabilityError, OptionError
-from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.protocol import Model
+from mase.models.tokenizing import check_no_tokenizer
 
 __all__ = ["PipelineAdapter"]
 

@@ -5,11 +5,11 @@ import sys
 from typing import Any
 
 from mase.errors import OptionError
-from mase.models.adapters.tokenizer import check_no_tokenizer
 from mase.models.compiled import unwrapped
 from mase.models.language.generated import Generated
 from mase.models.language.label_words import LabelWords
 from mase.models.language.protocol import LanguageModel
+from mase.models.tokenizing import check_no_tokenizer
 
 __all__ = ["generates", "language_model"]
 
