@@ -90,7 +90,7 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
 
 
 def planned(estimator: Estimator, problem: Problem) -> Estimate:
-    """Return the estimate by which a design with chains goes: a rough one, if the estimator has it."""
+    """Return the estimate by which later rows are chosen: a rough one, if the estimator has it."""
     return estimator.rough(problem) if isinstance(estimator, Planner) else estimator.fit(problem)
 
 
@@ -99,8 +99,8 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
 
     Take the k scores of largest magnitude. For each half, compute the share of their summed magnitude that belongs to
     coordinates which are also among the k strongest of that half (ties included). The result is the mean over both
-    halves. It is None if a half is too small or all scores are 0. Rows of several chains are solved as they are for the
-    next round.
+    halves. It is None if a half is too small or all scores are 0.
+    An estimator with a rough estimate is compared by that.
     """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
@@ -109,8 +109,9 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     strength = np.abs(gamma[first])
     if not strength.any():
         return None
-    rows, chained = [problem.rows(slice(start, None, 2)) for start in (0, 1)], problem.chains is not None
-    halves = [planned(estimator, half).gamma if chained else coefficients(estimator, half) for half in rows]
+    rows = [problem.rows(slice(start, None, 2)) for start in (0, 1)]
+    rough = isinstance(estimator, Planner)
+    halves = [planned(estimator, half).gamma if rough else coefficients(estimator, half) for half in rows]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 

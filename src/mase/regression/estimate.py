@@ -23,6 +23,8 @@ class Estimate:
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
+    `total` `(p,)` are the expected squared distances of gamma to the coefficients of endless rows, which include what a
+    prior shrinks; None if these are the variances.
     `further` has the estimates of other effects of the coordinates, by name.
     """
 
@@ -35,6 +37,7 @@ class Estimate:
     leverages: Floats | None = None
     changes: Floats | None = None
     of_noise: Floats | None = None
+    total: Floats | None = None
     further: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     __eq__ = equal_fields
@@ -50,9 +53,10 @@ class Estimate:
             return self.covariance[np.ix_(first, second)]
         return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
 
-    def draws(self, rng: np.random.Generator, n: int) -> Floats:
-        """Return n draws `(n, p)` of independent normal coefficients with these means and variances."""
-        return self.gamma + np.sqrt(np.maximum(self.variances, 0.0)) * rng.standard_normal((n, len(self.gamma)))
+    def draws(self, rng: np.random.Generator, n: int, width: float = 1.0) -> Floats:
+        """Return n draws `(n, p)` of independent normal values with these means, and `width` times their errors."""
+        errors = width * np.sqrt(np.maximum(self.variances, 0.0))
+        return self.gamma + errors * rng.standard_normal((n, len(self.gamma)))
 
     def at(self, chosen: Ints) -> "Estimate":
         """Return the estimate of some of the coefficients `(a,)`."""
