@@ -29,4 +29,4 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> "pd.Data
         ) from error
     records = list(rows)
     found = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
-    return found.astype({"standard_error": float})  # NaN for None
+    return found.astype({"standard_error": float, "total_error": float})  # NaN for None

@@ -9,13 +9,16 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "cited_units", "rows"]
 
 # The columns of every row; effects and answers add others.
-COLUMNS = ("response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against")
+COLUMNS = (
+    "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
+    "total_error",
+)  # fmt: skip
 
 
 def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
     """Yield a row per response and unit by column name, with a column per effect, and of an answer whether it is cited.
 
-    `standard_error` is None if there is none. `cited` is None for a response that is no part of the answer.
+    The errors are None if there are none. `cited` is None for a response that is no part of the answer.
     """
     answer, sources = attribution.answer, cited_units(attribution)
     for response in attribution.responses:
@@ -24,7 +27,8 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
         for position, unit in enumerate(attribution.units):
             place = (position, unit.field, unit.start, unit.end, unit.text)
             score = (response.scores[position], response.standard_errors[position], ranks[position])
-            row = dict(zip(COLUMNS, (response.name, *place, *score, response.against), strict=True))
+            error = response.interval_errors[position]
+            row = dict(zip(COLUMNS, (response.name, *place, *score, response.against, error), strict=True))
             row |= {name: values[position] for name, values in response.effects.items()}
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
 

@@ -27,6 +27,8 @@ _RIDGE_PENALTIES = (0.03, 0.1, 0.3, 1.0)
 _MOST_TUNED, _BLOCK = 160, 3_000
 # Draws of the scores for their mask rates, and how often the variance of the scores between the draws counts.
 _DRAWS, _MOVED = 16, 4.0
+# A prior takes about this part of a score, times the share of its prior variance that the responses leave open.
+_SHRUNK = 2.5
 # Squares of centred responses below this share of those of the responses are rounding, and the least error of a score
 # as a share of the largest one.
 _ROUNDING, _LEAST_ERROR = 1e-24, 1e-10
@@ -42,8 +44,8 @@ class KernelRidge:
     3. The weights w, the share a and the penalty are those that make the responses most probable (empirical Bayes).
     4. The score of a word is its coefficient in a least-squares regression of f on endless copies, whose words are
        masked at the rates of the design. All integrals have closed forms.
-    5. Its standard error has two parts: what the responses leave open about f (the posterior variance), and how much
-       the score changes without each single row (the jackknife, by the closed form of leave-one-out).
+    5. Its error has three parts: what the responses leave open about f (the posterior variance), how much the score
+       changes without each single row (the jackknife, by the closed form of leave-one-out), and what the penalty takes.
 
     Parameters
     ----------
@@ -59,8 +61,10 @@ class KernelRidge:
 
     The rates of a design may follow from the scores, as in `Focused`. They are then a mean over those of 16 draws of
     the scores from their distribution, and four times the variance of the scores under the rates of each draw is added
-    to the variance. `variances` are those between seeds, for which the mean of posterior variance and jackknife is
-    right; `total` is the squared distance to the score of endless rows, for which it is their sum.
+    to their variances. These are otherwise the mean of the posterior variance and the jackknife, which is how much
+    scores differ between seeds. A penalty draws scores to 0 with every seed: the `bias` of a score is taken for 2.5
+    times the share of its prior variance that the responses leave open, times the score. Both numbers were chosen on
+    validation texts, such that 95 % intervals contain the scores of endless rows.
 
     More than 3,000 different rows are split into random blocks, whose scores are averaged. Of all rows that there are,
     the estimate is that of `LeastSquares`. Of a design without known rates, of rows with unequal weights and of more
@@ -325,27 +329,20 @@ class _Model:
 
     def estimate(self, mixture: Mixture, moved: Floats) -> Estimate:
         """Return the scores under a mixture of mask rates; `moved` `(p, p)` is their covariance between the draws."""
-        n, p, b = self.problem.n, self.problem.p, len(self.blocks)
-        gamma, posterior, pulls, changes = (
-            np.zeros(p),
-            np.zeros(p),
-            np.zeros((self.rows.n, p)),
-            np.zeros((self.rows.n, p)),
-        )
+        u, p = self.rows.n, self.problem.p
+        pulls, changes, means, posteriors, priors = np.empty((u, p)), np.empty((u, p)), [], [], []
         for block, fit in zip(self.blocks, self.fits, strict=True):
             covariances, prior = fit.kernel.covariances(fit.settings.linear, fit.settings.own, mixture)
             white = fit.whitened(covariances)
-            gamma += fit.white_y @ white / b
-            posterior += fit.variance * np.maximum(prior - np.einsum("nj,nj->j", white, white), 0) / b**2
-            pulls[block], changes[block] = (some / b for some in fit.leave_one_out(white))
-        unasked = 1 - self.rows.n * 2.0**-p
-        jackknife = unasked * changes.T @ changes
-        least = (_LEAST_ERROR * np.abs(gamma).max()) ** 2
-        between = np.diag((1 - unasked / 2) * posterior + least) + jackknife / 2 + _MOVED * moved
-        total = posterior + np.diag(jackknife) + _MOVED * np.diag(moved) + least
-        ones, index = np.ones(n), self.rows.index
-        leverages = (
-            np.einsum("np,np->n", centred(self.problem.z, ones, self.problem.groups), pulls[index])
-            / self.rows.counts[index]
-        )
-        return Estimate(gamma, between, float(leverages.sum()), prior=True, changes=changes[index], total=total)
+            means.append(fit.white_y @ white)
+            priors.append(fit.variance * prior)
+            posteriors.append(fit.variance * np.maximum(prior - np.einsum("nj,nj->j", white, white), 0))
+            pulls[block], changes[block] = (each / len(self.fits) for each in fit.leave_one_out(white))
+        gamma, prior, posterior = (np.mean(each, axis=0) for each in (means, priors, posteriors))
+        left, asked = posterior / prior, u * 2.0**-p
+        variances = (1 + asked) / 2 * posterior / len(self.fits) + (_LEAST_ERROR * np.abs(gamma).max()) ** 2
+        covariance = np.diag(variances) + (1 - asked) / 2 * changes.T @ changes + _MOVED * moved
+        index, z = self.rows.index, centred(self.problem.z, np.ones(self.problem.n), self.problem.groups)
+        dof = float(np.einsum("np,np->", z / self.rows.counts[index, None], pulls[index]))
+        bias = _SHRUNK * left * np.abs(gamma)
+        return Estimate(gamma, covariance, dof, prior=True, changes=changes[index], bias=bias)

@@ -23,8 +23,7 @@ class Estimate:
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
-    `total` `(p,)` are the expected squared distances of gamma to the coefficients of endless rows, which include what a
-    prior shrinks; None if these are the variances.
+    `bias` `(p,)` is the size of what a prior takes from gamma, which is the same with every seed; None for none.
     `further` has the estimates of other effects of the coordinates, by name.
     """
 
@@ -37,7 +36,7 @@ class Estimate:
     leverages: Floats | None = None
     changes: Floats | None = None
     of_noise: Floats | None = None
-    total: Floats | None = None
+    bias: Floats | None = None
     further: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     __eq__ = equal_fields
@@ -61,13 +60,24 @@ class Estimate:
     def at(self, chosen: Ints) -> "Estimate":
         """Return the estimate of some of the coefficients `(a,)`."""
         spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
-        return replace(self, gamma=self.gamma[chosen], covariance=spread)
+        bias = None if self.bias is None else self.bias[chosen]
+        return replace(self, gamma=self.gamma[chosen], covariance=spread, bias=bias)
 
     def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
         pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
         sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return sums, np.sqrt(np.maximum(variances, 0.0))
+
+    def total_errors(self, groups: Iterable[Ints]) -> Floats:
+        """Return the errors `(g,)` of the sum of the coefficients of each of g groups, with the bias of a prior.
+
+        They are those to the sums that endless rows would give; standard errors are those between seeds.
+        """
+        groups = list(groups)
+        _, errors = self.sums(groups)
+        bias = np.zeros(len(self.gamma)) if self.bias is None else self.bias
+        return np.hypot(errors, np.array([bias[group].sum() for group in groups], dtype=np.float64))
 
     def embedded(self, active: Ints, p: int) -> "Estimate":
         """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere.
@@ -85,8 +95,11 @@ class Estimate:
         spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
             self.variances if spread.ndim == 1 else self.covariance
         )
+        bias = None if self.bias is None else np.zeros(p)
+        if bias is not None:
+            bias[active] = self.bias
         further = {name: one.embedded(active, p) for name, one in self.further.items()}
-        return replace(self, gamma=gamma, covariance=spread, further=further)
+        return replace(self, gamma=gamma, covariance=spread, bias=bias, further=further)
 
     def check(self, p: int) -> None:
         """Check that these are p coefficients with their covariance, and so are those of further effects.

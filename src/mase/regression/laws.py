@@ -120,11 +120,11 @@ def self_consistent(
 ) -> Mixture:
     """Return a mixture that follows from the scores `(p,)` under it, found from a first mixture on.
 
-    The mixture of a step is the mean of those for the scores of all steps before (fictitious play, Brown 1951). So
-    where two words change places with each step, both get the mean. Several mixtures may follow from their own scores.
+    The mixture of a step is the mean of those that followed in all steps before (fictitious play, Brown 1951). So where
+    two words change places with each step, both get the mean. Several mixtures may follow from their own scores.
     From that of equal scores on, words that may be exchanged keep equal ones.
     """
     mixture = first
-    for step in range(2, _STEPS + 1):
+    for step in range(1, _STEPS + 1):
         mixture = mixture.towards(mixture_of(scores_under(mixture)), 1 / step)
     return mixture

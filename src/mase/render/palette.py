@@ -46,7 +46,8 @@ _ONE_DIGIT = Context(prec=1, rounding=ROUND_UP)
 
 def error95(word: Word) -> float | None:
     """Return half the width of the 95 % interval of a word's score; None if it has none."""
-    return None if word.standard_error is None else Z95 * word.standard_error
+    error = word.standard_error if word.total_error is None else word.total_error
+    return None if error is None else Z95 * error
 
 
 def are_estimates(attribution: Attribution) -> bool:
@@ -57,7 +58,7 @@ def are_estimates(attribution: Attribution) -> bool:
 
 def has_intervals(attribution: Attribution) -> bool:
     """Return whether a score has an interval. Exact scores, and those that are not estimates, have none."""
-    return any(attribution.responses[0].standard_errors)
+    return any(attribution.responses[0].interval_errors)
 
 
 def is_unsigned(attribution: Attribution) -> bool:

@@ -16,7 +16,7 @@ def test_words_are_a_view_of_units_and_the_first_response():
     made = two_fields()
     assert made.words == ("Great", "film", "Dull")
     assert made.spans == ((0, 5), (6, 10), (0, 4))
-    assert made.word_scores[2] == Word("Dull", 0, 4, "hypothesis", -0.5, 0.2)
+    assert made.word_scores[2] == Word("Dull", 0, 4, "hypothesis", -0.5, 0.2, 0.2)
     assert made.as_list() == [("Great", 1.0), ("film", 0.0), ("Dull", -0.5)]
     assert made.scores.tolist() == [1.0, 0.0, -0.5]
     assert np.isnan(made.standard_errors).tolist() == [False, True, False]
