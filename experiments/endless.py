@@ -2,8 +2,8 @@
 
 Validation texts of at least 12 words are explained with `n_samples="auto"` and two seeds. The score of endless rows is
 that of least squares on 8,000 fresh rows of the mask rates that the mean of two runs with 1,000 samples implies, whose
-own error is counted. The page goes to `experiments/endless/endless.md`, with one line of JSON for each text and seed beside
-it. An interrupted run continues where it stopped:
+own error is counted. The page goes to `experiments/endless/endless.md`, with a line of JSON for each text and seed
+beside it. An interrupted run continues where it stopped:
 
     python experiments/endless.py DATA_DIR lstm-imdb --n-texts 12
     python experiments/endless.py DATA_DIR tfidf-imdb-rating --models MODELS --n-texts 12
@@ -83,13 +83,13 @@ def records(model: Model, text: str, n_rows: int) -> Iterator[dict[str, Any]]:
     long_runs = [mase.Explainer(model, n_samples=N_LONG, seed=FIRST + seed)(text) for seed in range(2)]
     truth = {}
     for effect in EFFECTS:
-        scores = np.mean([scores_of(found, effect)[0] for found in long_runs], axis=0)
+        scores = np.mean([scores_of(found, effect, oracle)[0] for found in long_runs], axis=0)
         truth[effect] = fresh(oracle, Focused(effect=effect).aim(scores[None])[0], n_rows, seed=7)
     for seed in range(N_SEEDS):
         found = mase.Explainer(model, seed=seed)(text)
         record: dict[str, Any] = {"seed": seed, "n_queries": found.fit.n_queries, "r2": found.r2_held_out}
         for effect in EFFECTS:
-            scores, errors = scores_of(found, effect)
+            scores, errors = scores_of(found, effect, oracle)
             exact, exact_errors = truth[effect]
             inside = np.abs(scores - exact) <= Z * np.hypot(errors, exact_errors)
             top, of_truth = (np.argsort(-np.abs(one), kind="stable")[:TOP] for one in (scores, exact))
@@ -98,10 +98,10 @@ def records(model: Model, text: str, n_rows: int) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def scores_of(found: mase.Attribution, effect: str) -> tuple[Floats, Floats]:
-    """Return the scores of an effect and their total errors `(w,)`."""
+def scores_of(found: mase.Attribution, effect: str, oracle: Oracle) -> tuple[Floats, Floats]:
+    """Return the scores of an effect and their total errors `(p,)`, without words that the model does not know."""
     own = found if effect == EFFECTS[0] else found.effect(effect)
-    return own.scores, own.total_errors
+    return own.scores[oracle.active], own.total_errors[oracle.active]
 
 
 INTRODUCTION = f"""\

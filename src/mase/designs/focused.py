@@ -147,7 +147,8 @@ class Focused:
         """Return the mixture of laws that each of w effects `(w, p)` stands for."""
         shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
-        return [Mixture(np.outer(shares[shares > 0], every[0]), one) for one in kept]
+        of_words = np.outer(shares[shares > 0], every[0])
+        return [Mixture(of_words, one) for one in kept]
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""
@@ -165,11 +166,12 @@ def by_rank(gamma: Floats, values: Floats) -> Floats:
     largest = np.abs(gamma).max(axis=1, keepdims=True)
     rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
     order = np.argsort(rounded, axis=1)
-    ranked = np.take_along_axis(rounded, order, axis=1)
-    # Equal ones form a group, in which a new ranking begins as well.
-    group = np.cumsum(np.diff(ranked, axis=1, prepend=np.inf).ravel() != 0) - 1
-    counts, found = np.bincount(group), np.empty((d, len(values), p))
-    for index, some in enumerate(values):
-        mean = (np.bincount(group, np.tile(some, d)) / counts)[group].reshape(d, p)
-        np.put_along_axis(found[:, index], order, mean, axis=1)
+    ranked, found = np.take_along_axis(rounded, order, axis=1), np.empty((d, len(values), p))
+    in_order = np.broadcast_to(values, found.shape)
+    ties = ranked[:, 1:] == ranked[:, :-1]
+    if ties.any():
+        group = np.cumsum(np.insert(~ties, 0, True, axis=1).ravel()) - 1  # a new ranking begins a group as well
+        means = [(np.bincount(group, np.tile(some, d)) / np.bincount(group))[group].reshape(d, p) for some in values]
+        in_order = np.stack(means, axis=1)
+    np.put_along_axis(found, order[:, None], in_order, axis=2)
     return found

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 from typing import ClassVar, Self
 
 import numpy as np
@@ -21,10 +23,10 @@ from mase.regression.problem import Problem
 __all__ = ["KernelRidge"]
 
 # Settings that are compared by the marginal likelihood: a and c of the kernel, and penalties of the ridge regression.
-_LINEAR, _OWN = (0.3, 0.6, 0.8, 0.9, 0.97, 0.99), (1e-5, 1e-3, 0.03, 0.3, 1.0)
+_LINEAR, _OWN = (0.3, 0.6, 0.8, 0.9, 0.97, 0.99), (1e-4, 0.03, 0.3, 1.0)
 _RIDGE_PENALTIES = (0.03, 0.1, 0.3, 1.0)
 # Of more rows, so many choose the settings; and of more than the second number, random blocks are fitted.
-_MOST_TUNED, _BLOCK = 160, 3_000
+_MOST_TUNED, _BLOCK = 128, 3_000
 # Draws of the scores for their mask rates, and how often the variance of the scores between the draws counts.
 _DRAWS, _MOVED = 16, 4.0
 # A prior takes about this part of a score, times the share of its prior variance that the responses leave open.
@@ -57,7 +59,7 @@ class KernelRidge:
     Kernel ridge regression is the mean of a Gaussian process with the covariance k (Rasmussen and Williams 2006); the
     constant b has a flat prior. A product kernel of zeros and ones has means in closed form over copies whose words
     are masked independently (Bayesian quadrature, O'Hagan 1991; Durrande et al. 2013). The weights follow from two
-    steps of EM for scales of a t distribution, on at most 160 random rows. Equal rows count once.
+    steps of EM for scales of a t distribution, on at most 128 random rows. Equal rows count once.
 
     The rates of a design may follow from the scores, as in `Focused`. They are then a mean over those of 16 draws of
     the scores from their distribution, and four times the variance of the scores under the rates of each draw is added
@@ -94,8 +96,8 @@ class KernelRidge:
         blocks = [np.sort(block) for block in np.array_split(shuffled, -(-rows.n // _BLOCK))]
         model = _Model(problem, rows, blocks, [_Fit.of(rows.some(block), settings) for block in blocks])
         if problem.aim is None:
-            return model.estimate(problem.laws.mixture(), np.zeros((problem.p, problem.p)))
-        first, *others = (model.following(aim) for aim in (problem.aim, *problem.further.values()))
+            return model.estimates([(problem.laws.mixture(), np.zeros((problem.p, problem.p)))])[0]
+        first, *others = model.estimates(model.following([problem.aim, *problem.further.values()]))
         return replace(first, further=dict(zip(problem.further, others, strict=True)))
 
     def rough(self, problem: Problem) -> Estimate:
@@ -106,14 +108,15 @@ class KernelRidge:
         """
         if (other := self._other(problem)) is not None:
             return other.fit(problem)
-        ones, weights = np.ones(problem.n), np.full(problem.p, 1 / problem.p)
-        z, y = centred(problem.z, ones, problem.groups), centred(problem.y, ones, problem.groups)
+        ones = np.ones(problem.n)
+        z, y = 2 * centred(problem.z, ones, problem.groups), centred(problem.y, ones, problem.groups)
         if float(y @ y) <= _ROUNDING * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-        free = problem.n - problem.n_intercepts
-        mean, variances, prior = _ridge(z, y, weights, free)
-        mean, variances, _ = _ridge(z, y, self._reweighted(weights, mean, variances, prior), free)
-        return Estimate(mean, np.diag(variances), 0.0, prior=True)
+        products = None if problem.n < problem.p else (z.T @ z, z.T @ y)
+        weights, free = np.full(problem.p, 1 / problem.p), problem.n - problem.n_intercepts
+        weights = self._reweighted(weights, *_ridge(z, y, products, weights, free))
+        mean, variances, _ = _ridge(z, y, products, weights, free)
+        return Estimate(2 * mean, np.diag(4 * variances), 0.0, prior=True)
 
     def _other(self, problem: Problem) -> EmpiricalBayes | LeastSquares | None:
         """Return the estimator of problems that this one is not for; None if it is."""
@@ -126,14 +129,14 @@ class KernelRidge:
     def _tuned(self, rows: "_Rows") -> "_Settings":
         """Return the settings of highest marginal likelihood, after two steps of EM for the weights of the words."""
         p = rows.signs.shape[1]
-        first = _Fit.of(rows, _Settings(np.full(p, 1 / p), _LINEAR[1], _OWN[0], 0.0))
+        first = _Fit.of(rows, _Settings(np.full(p, 1 / p), 0.6, _OWN[0], 0.0))
         usual = replace(first.settings, noise=rows.noise / first.variance)
         usual = replace(usual, weights=self._reweighted(usual.weights, *first.under_fair_coins()))
-        best = _best(rows, [replace(usual, linear=linear) for linear in _LINEAR])
-        best = _best(rows, [replace(best.settings, own=own) for own in _OWN])
+        best = _best(rows, [replace(usual, linear=linear) for linear in _LINEAR], _LINEAR.index(0.8))
+        best = _best(rows, [replace(best.settings, own=own) for own in _OWN], 0)
         weights = self._reweighted(usual.weights, *best.under_fair_coins())
         last = replace(best.settings, weights=weights, noise=rows.noise / best.variance)
-        return _best(rows, [replace(last, linear=linear) for linear in _LINEAR]).settings
+        return _best(rows, [replace(last, linear=linear) for linear in _LINEAR], _LINEAR.index(last.linear)).settings
 
     def _reweighted(self, weights: Floats, mean: Floats, variances: Floats, prior: Floats) -> Floats:
         """Return the weights `(p,)` after a step of EM for the scales of coefficients with a t distribution."""
@@ -141,32 +144,40 @@ class KernelRidge:
         return np.asarray(scales / scales.sum())
 
 
-def _ridge(z: Floats, y: Floats, weights: Floats, free: int) -> tuple[Floats, Floats, Floats]:
-    """Return the posterior means and variances and the prior variances `(p,)` of coefficients, by their weights `(p,)`.
+def _ridge(
+    z: Floats, y: Floats, products: tuple[Floats, Floats] | None, weights: Floats, free: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return the posterior means and variances and the prior variances `(p,)` of coefficients with some weights `(p,)`.
 
-    z `(n, p)` and y `(n,)` are centred, with `free` degrees of freedom. The variance of the noise is a penalty times
-    that of the signal.
+    Signs z `(n, p)` and y `(n,)` are centred, with `free` degrees of freedom; `products` are z'z and z'y, and None with
+    fewer rows than words, for which all pairs of rows take less time. The variance of the noise is a penalty times that
+    of the signal, chosen by the marginal likelihood.
     """
-    scaled, (n, p) = 2 * z * np.sqrt(weights), z.shape
-    dual = n < p
-    gram, right = (scaled @ scaled.T, y) if dual else (scaled.T @ scaled, scaled.T @ y)
-    found = []
+    roots, (n, p) = np.sqrt(weights), z.shape
+    if products is None:
+        scaled, log_dets = z * roots, 0.0
+        gram, right = scaled @ scaled.T, y
+    else:
+        gram, right, log_dets = products[0] * np.outer(roots, roots), products[1] * roots, float(n - p)
+    best = (-np.inf, 0.0, gram, right, 0.0)
     for penalty in _RIDGE_PENALTIES:
-        lower = lapack.dpotrf(gram + penalty * np.eye(len(gram)), lower=1)[0]
+        matrix = gram.copy()
+        matrix.flat[:: len(matrix) + 1] += penalty
+        lower = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)[0]
         solved = lapack.dpotrs(lower, right, lower=1)[0]
-        rss = float(y @ solved if dual else (y @ y - right @ solved) / penalty)
+        rss = float(y @ solved if products is None else (y @ y - right @ solved) / penalty)
         rss = max(rss, np.finfo(np.float64).tiny)
-        log_det = 2 * float(np.log(np.diag(lower)).sum()) + (0.0 if dual else (n - p) * float(np.log(penalty)))
-        found.append((-free * float(np.log(rss)) - log_det, penalty, lower, solved, rss / free))
-    _, penalty, lower, solved, variance = max(found, key=lambda one: one[0])
-    if dual:
+        log_det = 2 * float(np.log(np.diag(lower)).sum()) + log_dets * float(np.log(penalty))
+        best = max(best, (-free * float(np.log(rss)) - log_det, penalty, lower, solved, rss / free), key=itemgetter(0))
+    _, penalty, lower, solved, variance = best
+    if products is None:
         white = lapack.dtrtrs(lower, np.asfortranarray(scaled), lower=1)[0]
         mean, left = scaled.T @ solved, 1 - np.einsum("nj,nj->j", white, white)
     else:
         inverse = lapack.dtrtri(lower, lower=1)[0]
         mean, left = solved, penalty * np.einsum("nj,nj->j", inverse, inverse)
-    prior = 4 * variance * weights
-    return 2 * np.sqrt(weights) * mean, prior * np.maximum(left, 0), prior
+    prior = variance * weights
+    return roots * mean, prior * np.maximum(left, 0), prior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,22 +282,33 @@ class _Fit:
         """The coefficients `(n,)` of f(s) = b + sum_i dual_i k(s, s_i)."""
         return np.asarray(lapack.dtrtrs(self.lower, self.white_y, lower=1, trans=1)[0])
 
-    def leave_one_out(self, white: Floats) -> tuple[Floats, Floats]:
-        """Return what scores change per unit of each response, and without each row, `(n, m)`, for whitened columns.
+    def determined(self, covariances: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what responses determine of the variances of scores, from their covariances `(n, m)` with the scores.
 
-        A fit without row i errs by dual_i / P_ii, where P is the matrix that makes the dual coefficients of responses.
+        The shares `(m,)` are in units of `variance`. There follow what scores change per unit of each response, and
+        without each row, both `(n, m)`. A fit without row i errs by dual_i / P_ii, where P is the matrix that makes the
+        dual coefficients of responses. Single precision is enough for all of these.
         """
         inverse = lapack.strtri(self.lower.astype(np.float32), lower=1)[0]
         one = lapack.dtrtrs(self.lower, self.white_one, lower=1, trans=1)[0]
         errors = self.dual / (np.einsum("ij,ij->j", inverse, inverse) - one**2)
-        pulls = inverse.T @ white.astype(np.float32)
-        return pulls, errors[:, None].astype(np.float32) * pulls
+        white = inverse @ covariances.astype(np.float32)
+        white_one = self.white_one.astype(np.float32)
+        white -= np.outer(white_one, white_one @ white)
+        pulls = inverse.T @ white
+        return np.einsum("nj,nj->j", white, white).astype(np.float64), pulls, errors[:, None].astype(np.float32) * pulls
 
 
-def _best(rows: _Rows, settings: Sequence[_Settings]) -> _Fit:
-    """Return the fit of highest marginal likelihood of some settings, which have the same weights."""
-    kernel = Kernel.of(rows.signs, settings[0].weights)
-    return max((_Fit.of(rows, one, kernel) for one in settings), key=lambda fit: fit.evidence)
+def _best(rows: _Rows, settings: Sequence[_Settings], start: int) -> _Fit:
+    """Return the fit of highest marginal likelihood by a climb from one of the settings, which share their weights."""
+    kernel, found = Kernel.of(rows.signs, settings[0].weights), dict[int, _Fit]()
+    while True:
+        for one in range(max(start - 1, 0), min(start + 2, len(settings))):
+            found[one] = found.get(one) or _Fit.of(rows, settings[one], kernel)
+        best = max(found, key=lambda one: found[one].evidence)
+        if best == start:
+            return found[best]
+        start = best
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,51 +320,67 @@ class _Model:
     blocks: Sequence[Ints]
     fits: Sequence[_Fit]
 
-    def following(self, aim: Aim) -> Estimate:
-        """Return the estimate under the mask rates that follow from the scores under them."""
+    def following(self, aims: Sequence[Aim]) -> list[tuple[Mixture, Floats]]:
+        """Return for each aim the mask rates that follow from its scores, and the covariance of these between draws.
+
+        The rates are a mean over those of draws of the scores, with the errors that these have under fair coins.
+        """
         coins = [fit.under_fair_coins() for fit in self.fits]
         spread = 2 * np.sqrt(np.mean([variances for _, variances, _ in coins], axis=0) / len(coins))
         noise = spread * np.random.default_rng(0).standard_normal((_DRAWS // 2, len(spread)))
-        noise = np.concatenate([noise, -noise])
-        duals = [fit.dual for fit in self.fits]
+        noise, duals = np.concatenate([noise, -noise]), [fit.dual for fit in self.fits]
 
         def scores(shares: Floats, rates: Floats) -> Floats:
-            pairs = zip(self.fits, duals, strict=True)
+            """Return the scores `(d, p)` under d mixtures."""
             each = [
-                fit.kernel.scores(fit.settings.linear, fit.settings.own, dual, shares, rates) for fit, dual in pairs
+                fit.kernel.scores(fit.settings.linear, fit.settings.own, dual, shares, rates)
+                for fit, dual in zip(self.fits, duals, strict=True)
             ]
             return np.asarray(np.mean(each, axis=0))
 
-        def drawn(mean: Floats) -> tuple[Floats, Floats]:
+        def drawn(aim: Aim, mean: Floats) -> tuple[Floats, Floats]:
             mixtures = aim(mean + noise)
             return np.stack([one.shares for one in mixtures]), np.stack([one.rates for one in mixtures])
+
+        def mixture_of(aim: Aim, mean: Floats) -> Mixture:
+            return Mixture(*(each.mean(axis=0) for each in drawn(aim, mean)))
 
         def scores_under(mixture: Mixture) -> Floats:
             return np.asarray(scores(mixture.shares[None], mixture.rates[None])[0])
 
-        def mixture_of(mean: Floats) -> Mixture:
-            return Mixture(*(each.mean(axis=0) for each in drawn(mean)))
+        found = []
+        for aim in aims:
+            (first,) = aim(np.zeros((1, len(spread))))
+            mixture = self_consistent(first, partial(mixture_of, aim), scores_under)
+            moved = np.cov(scores(*drawn(aim, scores_under(mixture))), rowvar=False, bias=True)
+            found.append((mixture, np.asarray(moved)))
+        return found
 
-        (first,) = aim(np.zeros((1, len(spread))))
-        mixture = self_consistent(first, mixture_of, scores_under)
-        return self.estimate(mixture, np.cov(scores(*drawn(scores_under(mixture))), rowvar=False, bias=True))
-
-    def estimate(self, mixture: Mixture, moved: Floats) -> Estimate:
-        """Return the scores under a mixture of mask rates; `moved` `(p, p)` is their covariance between the draws."""
-        u, p = self.rows.n, self.problem.p
-        pulls, changes, means, posteriors, priors = np.empty((u, p)), np.empty((u, p)), [], [], []
+    def estimates(self, wanted: Sequence[tuple[Mixture, Floats]]) -> list[Estimate]:
+        """Return the scores under each mixture of mask rates, with their covariance `(p, p)` between draws of them."""
+        p, u, n_fits = self.problem.p, self.rows.n, len(self.fits)
+        pulls, changes = (np.empty((u, len(wanted) * p)) for _ in range(2))
+        means, posteriors, priors = [], [], []
         for block, fit in zip(self.blocks, self.fits, strict=True):
-            covariances, prior = fit.kernel.covariances(fit.settings.linear, fit.settings.own, mixture)
-            white = fit.whitened(covariances)
-            means.append(fit.white_y @ white)
+            mixtures = (mixture for mixture, _ in wanted)
+            known = [fit.kernel.covariances(fit.settings.linear, fit.settings.own, mixture) for mixture in mixtures]
+            prior = np.concatenate([variances for _, variances in known])
+            covariances = np.concatenate([covariances for covariances, _ in known], axis=1)
+            determined, pulled, changed = fit.determined(covariances)
+            means.append(fit.dual @ covariances)
             priors.append(fit.variance * prior)
-            posteriors.append(fit.variance * np.maximum(prior - np.einsum("nj,nj->j", white, white), 0))
-            pulls[block], changes[block] = (each / len(self.fits) for each in fit.leave_one_out(white))
-        gamma, prior, posterior = (np.mean(each, axis=0) for each in (means, priors, posteriors))
-        left, asked = posterior / prior, u * 2.0**-p
-        variances = (1 + asked) / 2 * posterior / len(self.fits) + (_LEAST_ERROR * np.abs(gamma).max()) ** 2
-        covariance = np.diag(variances) + (1 - asked) / 2 * changes.T @ changes + _MOVED * moved
-        index, z = self.rows.index, centred(self.problem.z, np.ones(self.problem.n), self.problem.groups)
-        dof = float(np.einsum("np,np->", z / self.rows.counts[index, None], pulls[index]))
-        bias = _SHRUNK * left * np.abs(gamma)
-        return Estimate(gamma, covariance, dof, prior=True, changes=changes[index], bias=bias)
+            posteriors.append(fit.variance * np.maximum(prior - determined, 0))
+            pulls[block], changes[block] = pulled / n_fits, changed / n_fits
+        gamma, prior, posterior = (np.mean(each, axis=0).reshape(-1, p) for each in (means, priors, posteriors))
+        asked, index = u * 2.0**-p, self.rows.index
+        z = centred(self.problem.z, np.ones(self.problem.n), self.problem.groups) / self.rows.counts[index, None]
+        found = []
+        for one, (_, moved) in enumerate(wanted):
+            own, scores = slice(one * p, (one + 1) * p), gamma[one]
+            variances = (1 + asked) / 2 * posterior[one] / n_fits + (_LEAST_ERROR * np.abs(scores).max()) ** 2
+            jackknife = (1 - asked) * changes[:, own].T @ changes[:, own]
+            covariance = np.diag(variances) + jackknife / 2 + _MOVED * moved
+            dof = float(np.einsum("np,np->", z, pulls[index, own]))
+            bias = _SHRUNK * posterior[one] / prior[one] * np.abs(scores)
+            found.append(Estimate(scores, covariance, dof, prior=True, changes=changes[index, own], bias=bias))
+        return found

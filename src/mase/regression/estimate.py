@@ -65,6 +65,10 @@ class Estimate:
 
     def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
+        groups = list(groups)
+        if all(len(group) == 1 for group in groups):
+            own = np.array(groups, dtype=np.int64).ravel()
+            return self.gamma[own], np.sqrt(np.maximum(self.variances[own], 0.0))
         pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
         sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return sums, np.sqrt(np.maximum(variances, 0.0))

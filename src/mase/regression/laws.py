@@ -112,7 +112,7 @@ class Mixture:
 Aim = Callable[[Floats], Sequence[Mixture]]
 
 # Steps to a mixture that follows from its own scores.
-_STEPS = 8
+_STEPS = 4
 
 
 def self_consistent(

@@ -190,7 +190,7 @@ def test_no_variance_is_negative_by_rounding(p):
     sample = design.draw(np.random.default_rng(0), 60, design.distribution(np.ones(p)))
     found = KernelRidge().fit(sample.problem(1e6 * sample.coordinates[:, 0], None))
     assert (found.variances >= 0).all()
-    assert found.gamma == pytest.approx(1e6 * np.eye(p)[0], abs=1)
+    assert found.gamma == pytest.approx(1e6 * np.eye(p)[0], abs=5)
 
 
 def test_more_words_than_rows_and_constant_responses():
