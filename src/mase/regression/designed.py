@@ -255,7 +255,16 @@ class Regression:
         held_out = None if r2 is None else held_out_r2(sample, responses, fitted.problem, self.estimator, estimate)
         halves = None if sample.exhaustive else split_half(fitted.problem, self.estimator, estimate.gamma)
         quality = quality_notes(
-            oracle, sample, responses, estimate, stopping, r2, held_out, halves, gradients=self.needs_gradients
+            oracle,
+            sample,
+            responses,
+            estimate,
+            stopping,
+            r2,
+            held_out,
+            halves,
+            fitted.answered.scores,
+            gradients=self.needs_gradients,
         )
         notes = (*quality, *(() if sample.exhaustive else stopping.notes(estimate)), *oracle.notes)
         return Solution(

@@ -6,6 +6,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.links import respond
 from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Planner, Solver
 from mase.regression.one_thread import one_thread
@@ -36,6 +37,8 @@ _DIGITS = 9
 # scores, which are differences of probabilities, are below one percentage point.
 _SATURATED = 0.999
 _TINY = 0.01
+# Where no row changes the probability or the log-odds by so much, nothing matters.
+_TRIFLE, _TRIFLE_OF_ODDS = 0.001, 0.05
 # Scores below this share of the change in response are rounding.
 _ROUNDING = 1e-9
 # A spread of responses below this share of their magnitude is rounding.
@@ -146,14 +149,18 @@ def quality_notes(
     r2: float | None,
     held_out: float | None,
     halves: float | None,
+    class_scores: Floats,
     *,
     gradients: bool,
 ) -> Iterator[Note]:
-    """Yield the notes about the quality of the scores."""
+    """Yield the notes about the quality of the scores, from the `class_scores` `(n, k)` of all rows."""
     n_rows, n_coordinates = sample.coordinates.shape
     same = constant(responses, oracle.text, estimate, gradients=gradients)
     if same is not None:
         yield Note("constant", same)
+        return
+    if (trifle := negligible(oracle, class_scores)) is not None:
+        yield Note("negligible", trifle)
         return
     if estimate.fallback is not None:
         yield Note("fallback", estimate.fallback)
@@ -169,7 +176,7 @@ def quality_notes(
         yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}{low}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
-        ended = not stopping.never and stopping.enough(estimate)
+        ended = stopping.ruled and stopping.enough(estimate)
         more = "a tighter stopping rule, or none" if ended else "a larger n_samples"
         strongest = f"{k} strongest units" if k > 1 else "strongest unit"
         yield Note(
@@ -217,6 +224,21 @@ def _shrunk(n_rows: int, n_coordinates: int) -> str:
     return (
         f"{n_rows:,} samples are fewer than the {n_coordinates:,} units: their scores are drawn to 0, which their "
         f"intervals do not count; use n_samples >= {2 * n_coordinates}"
+    )
+
+
+def negligible(oracle: Oracle, scores: Floats) -> str | None:
+    """Return the message for class scores `(n, k)` of rows that hardly differ from those of the text; else None."""
+    output = oracle.probe.output
+    if not output.has_classes:
+        return None
+    every = np.concatenate([oracle.start, scores])
+    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS)):
+        changes = respond(every, output, link, oracle.target)
+        if np.abs(changes[1:] - changes[0]).max(initial=0.0) >= least:
+            return None
+    return (
+        f"no copy of the text that was asked changes the probability by {_TRIFLE} or the log-odds by {_TRIFLE_OF_ODDS}"
     )
 
 

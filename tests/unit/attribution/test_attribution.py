@@ -80,9 +80,9 @@ def test_a_run_has_both_effects_whichever_is_the_score():
             mase.Explainer(predict, method=method, n_samples=200)(text, target=1)
             for method in ("mase", "mase-rationale")
         )
-        assert default.effect("kept").scores == pytest.approx(rationale.scores, abs=1e-12)
-        assert rationale.effect("removed").scores == pytest.approx(default.scores, abs=1e-12)
-        assert rationale.effect("removed").standard_errors == pytest.approx(default.standard_errors, abs=1e-12)
+        assert default.effect("kept").scores == pytest.approx(rationale.scores, abs=1e-6)
+        assert rationale.effect("removed").scores == pytest.approx(default.scores, abs=1e-6)
+        assert rationale.effect("removed").standard_errors == pytest.approx(default.standard_errors, abs=1e-6)
         assert rationale.scores.max() > 1.2 * default.scores.max()  # each is of use only beside the other
 
 

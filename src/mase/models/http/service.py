@@ -130,6 +130,7 @@ class Service(Callable):
     """
 
     kind: ClassVar[str] = "served model"
+    cheap: ClassVar[bool] = False
 
     def __init__(
         self,
