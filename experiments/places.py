@@ -27,11 +27,11 @@ HERE = Path(__file__).with_suffix("")
 INTRODUCTION = f"""\
 # How many places are certain
 
-Validation texts of {FEWEST_WORDS} to {MOST_WORDS} words, `n_samples="auto"`, two seeds, each compared with the other one
-(`experiments/places.py`). *Certain* is the mean number of places that the verdict calls certain, *hold* the share of
-these whose word is among as many strongest of the other seed, with the same sign, *sets* the share of explanations with
-a certain place whose places all hold, *none* the share of explanations without one. The last three columns are of those
-whose held-out R² is at least {GOOD}.
+Validation texts of {FEWEST_WORDS} to {MOST_WORDS} words, `n_samples="auto"`, two seeds, each compared with the other
+one (`experiments/places.py`). *Certain* is the mean number of places that the verdict calls certain, *hold* the share
+of these whose word is among as many strongest of the other seed, with the same sign, *sets* the share of explanations
+with a certain place whose places all hold, *none* the share of explanations without one. The last three columns are of
+those whose held-out R² is at least {GOOD}.
 
 | | explanations | evaluations | certain | hold | sets | none | of them R² ≥ {GOOD} | certain | none |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
