@@ -18,7 +18,7 @@ __all__ = ["CAUTIONS", "NEGLIGIBLE", "Verdict", "certain_places", "verdict_on"]
 CAUTIONS = frozenset({"constant", "few-samples", "poor-fit"})
 NEGLIGIBLE = "negligible"
 # Chosen on validation texts (experiments/places.py): of the places called certain more than 97 % then hold.
-_LEAST = 0.85
+_LEAST = 0.9
 _PAIRS = 200
 # Round to 6 digits before ranking: a difference below rounding orders no words.
 _DIGITS = 6
@@ -80,7 +80,7 @@ def certain_places(scores: Floats, errors: Floats) -> int:
 
     Scores of another seed are drawn 400 times from normal distributions around these scores, with the variance of the
     difference between two seeds. The set and the signs of the k words of largest absolute score have to be the same in
-    at least 85 % of the draws. The draws are 200 pairs of opposite deviations, so that scores of opposite signs, as for
+    at least 90 % of the draws. The draws are 200 pairs of opposite deviations, so that scores of opposite signs, as for
     the other of two classes, are as certain.
 
     Parameters
