@@ -13,7 +13,7 @@ from mase.arrays import Floats, Ints
 from mase.errors import OptionError
 from mase.estimators.empirical_bayes import EmpiricalBayes
 from mase.estimators.least_squares import LeastSquares
-from mase.regression.covariance import MOST_CORRELATED, no_scatter
+from mase.regression.covariance import no_scatter, scatter
 from mase.regression.estimate import Estimate
 from mase.regression.intercepts import centred
 from mase.regression.kernel import Kernel
@@ -69,8 +69,8 @@ class KernelRidge:
     validation texts, such that 95 % intervals contain the scores of endless rows.
 
     More than 3,000 different rows are split into random blocks, whose scores are averaged. Of all rows that there are,
-    the estimate is that of `LeastSquares`. Of a design without known rates, of rows with unequal weights and of more
-    than 2,000 words, it is that of `EmpiricalBayes`.
+    the estimate is that of `LeastSquares`. Of a design without known rates, of rows with unequal weights and of one word
+    alone it is that of `EmpiricalBayes`.
     """
 
     dof: float = 4.0
@@ -96,7 +96,7 @@ class KernelRidge:
         blocks = [np.sort(block) for block in np.array_split(shuffled, -(-rows.n // _BLOCK))]
         model = _Model(problem, rows, blocks, [_Fit.of(rows.some(block), settings) for block in blocks])
         if problem.aim is None:
-            return model.estimates([(problem.laws.mixture(), np.zeros((problem.p, problem.p)))])[0]
+            return model.estimates([(problem.laws.mixture(), no_scatter(problem.p))])[0]
         first, *others = model.estimates(model.following([problem.aim, *problem.further.values()]))
         return replace(first, further=dict(zip(problem.further, others, strict=True)))
 
@@ -116,13 +116,13 @@ class KernelRidge:
         weights, free = np.full(problem.p, 1 / problem.p), problem.n - problem.n_intercepts
         weights = self._reweighted(weights, *_ridge(z, y, products, weights, free))
         mean, variances, _ = _ridge(z, y, products, weights, free)
-        return Estimate(2 * mean, np.diag(4 * variances), 0.0, prior=True)
+        return Estimate(2 * mean, _diagonal(4 * variances), 0.0, prior=True)
 
     def _other(self, problem: Problem) -> EmpiricalBayes | LeastSquares | None:
         """Return the estimator of problems that this one is not for; None if it is."""
         if problem.unlimited:
             return LeastSquares()
-        if problem.laws is None or np.ptp(problem.weights) > 0 or not 1 < problem.p <= MOST_CORRELATED:
+        if problem.laws is None or np.ptp(problem.weights) > 0 or problem.p == 1:
             return EmpiricalBayes(self.dof)
         return None
 
@@ -299,6 +299,12 @@ class _Fit:
         return np.einsum("nj,nj->j", white, white).astype(np.float64), pulls, errors[:, None].astype(np.float32) * pulls
 
 
+def _diagonal(variances: Floats) -> Floats:
+    """Return the covariance `(p, p)` of uncorrelated coefficients, or their variances `(p,)` if there are many."""
+    spread = no_scatter(len(variances))
+    return spread + (variances if spread.ndim == 1 else np.diag(variances))
+
+
 def _best(rows: _Rows, settings: Sequence[_Settings], start: int) -> _Fit:
     """Return the fit of highest marginal likelihood by a climb from one of the settings, which share their weights."""
     kernel, found = Kernel.of(rows.signs, settings[0].weights), dict[int, _Fit]()
@@ -352,12 +358,12 @@ class _Model:
         for aim in aims:
             (first,) = aim(np.zeros((1, len(spread))))
             mixture = self_consistent(first, partial(mixture_of, aim), scores_under)
-            moved = np.cov(scores(*drawn(aim, scores_under(mixture))), rowvar=False, bias=True)
-            found.append((mixture, np.asarray(moved)))
+            draws = scores(*drawn(aim, scores_under(mixture)))
+            found.append((mixture, scatter(draws - draws.mean(axis=0)) / len(draws)))
         return found
 
     def estimates(self, wanted: Sequence[tuple[Mixture, Floats]]) -> list[Estimate]:
-        """Return the scores under each mixture of mask rates, with their covariance `(p, p)` between draws of them."""
+        """Return the scores under each mixture of mask rates; beside it is their covariance between the draws."""
         p, u, n_fits = self.problem.p, self.rows.n, len(self.fits)
         pulls, changes = (np.empty((u, len(wanted) * p)) for _ in range(2))
         means, posteriors, priors = [], [], []
@@ -378,8 +384,7 @@ class _Model:
         for one, (_, moved) in enumerate(wanted):
             own, scores = slice(one * p, (one + 1) * p), gamma[one]
             variances = (1 + asked) / 2 * posterior[one] / n_fits + (_LEAST_ERROR * np.abs(scores).max()) ** 2
-            jackknife = (1 - asked) * changes[:, own].T @ changes[:, own]
-            covariance = np.diag(variances) + jackknife / 2 + _MOVED * moved
+            covariance = _diagonal(variances) + (1 - asked) / 2 * scatter(changes[:, own]) + _MOVED * moved
             dof = float(np.einsum("np,np->", z, pulls[index, own]))
             bias = _SHRUNK * posterior[one] / prior[one] * np.abs(scores)
             found.append(Estimate(scores, covariance, dof, prior=True, changes=changes[index, own], bias=bias))

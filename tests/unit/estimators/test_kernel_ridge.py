@@ -349,3 +349,32 @@ def test_a_response_that_depends_on_one_word_alone(seed):
     found = KernelRidge().fit(sample.problem(3 * sample.coordinates @ one, None))
     assert found.gamma == pytest.approx(3 * one, abs=0.01)
     assert np.sqrt(found.variances).max() < 0.02
+
+
+def test_many_words_have_variances_alone():
+    """More than 2,000: no matrix of all pairs of words. The strong ones are found."""
+    rng, p = np.random.default_rng(0), 2_100
+    gamma = np.zeros(p)
+    gamma[:5] = 10.0
+    kept = rng.integers(0, 2, (150, p))
+    rows = Problem(
+        kept - 0.5,
+        kept @ gamma,
+        np.ones(150),
+        None,
+        True,
+        Covariance(np.full(p, 0.5)),
+        laws=Laws.one(150, np.full(p, 0.5)),
+    )
+    for found in (KernelRidge().fit(rows), KernelRidge().rough(rows)):
+        assert found.covariance.shape == (p,)
+        assert (found.variances > 0).all()
+        assert set(np.argsort(-found.gamma)[:5]) == set(range(5))
+
+
+def test_a_single_word_and_unequal_weights_are_left_to_others():
+    one = coins(lambda kept: 2.0 * kept[:, 0], 20, 1)
+    assert KernelRidge().fit(one).gamma == pytest.approx([2.0], abs=1e-3)
+    rows = coins(smooth(0), 40, P)
+    weighted = replace(rows, weights=np.linspace(0.5, 1.5, 40))
+    assert KernelRidge().fit(weighted).gamma.tolist() == EmpiricalBayes().fit(weighted).gamma.tolist()
