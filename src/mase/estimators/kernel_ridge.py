@@ -69,8 +69,8 @@ class KernelRidge:
     validation texts, such that 95 % intervals contain the scores of endless rows.
 
     More than 3,000 different rows are split into random blocks, whose scores are averaged. Of all rows that there are,
-    the estimate is that of `LeastSquares`. Of a design without known rates, of rows with unequal weights and of one word
-    alone it is that of `EmpiricalBayes`.
+    the estimate is that of `LeastSquares`; of a design without known rates, of rows with unequal weights and of one
+    word alone that of `EmpiricalBayes`.
     """
 
     dof: float = 4.0
