@@ -190,6 +190,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 	env -u OMP_NUM_THREADS $(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/breakdown.py
+	$(BIN)/python benchmarks/fast_models.py $(MASE_DATA)
 	$(BIN)/python benchmarks/bert.py
 	$(BIN)/python benchmarks/onnx_runtime.py
 	$(BIN)/python benchmarks/system.py

@@ -1,7 +1,7 @@
 """Time of each part of an explanation, compared with the forward passes alone of the same run.
 
 `make bench` runs it. The parts are timed by wrapping them. Time in a nested part counts in both. One of them is the
-least that a Gaussian process of all rows takes: one kernel, factored once.
+least that a kernel ridge regression of all rows takes: one kernel, factored once.
 """
 
 import operator
@@ -18,9 +18,8 @@ import mase.models.torch_probe as probes
 import mase.regression.designed as designed
 import mase.regression.oracle as oracles
 from core import TEXT, N
-from mase.estimators.gaussian_process import GaussianProcess
+from mase.estimators.kernel_ridge import KernelRidge, _Fit
 from mase.estimators.moment import Moment
-from mase.regression.factored import Whitened
 from timing import provenance, write
 
 ROUNDS, WARMING = 25, 2
@@ -31,13 +30,13 @@ PARTS = {
     (oracles, "ask"): "asking: all batches, with what readies the module",
     (probes.TorchProbe, "_apply"): "inside it: placing the perturbed vectors",
     (designed, "planned"): "solving between the rounds",
-    (GaussianProcess, "fit"): "solving with standard errors",
+    (KernelRidge, "fit"): "solving with standard errors",
     (Moment, "fit"): "solving with standard errors",
     (designed, "split_half"): "agreement of halves",
     (designed, "condition"): "condition number",
 }
 # The function whose longest call is that of all rows.
-ONCE = ((Whitened, "of"), "inside solving: the kernel of all rows and its factor, once")
+ONCE = ((_Fit, "of"), "inside solving: the kernel of all rows and its factor, once")
 
 
 class Stopwatch:

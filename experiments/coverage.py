@@ -49,7 +49,7 @@ from mase_paper.experiments.provenance import made_with
 from mase_paper.experiments.selection import Chosen, choose
 from mase_paper.experiments.testbeds import TARGETS
 
-BEFORE = "mase+design=focused(chains=1, n_draws=0, softness=4, sparse=0)+estimator=least-squares"
+BEFORE = "mase+design=focused(n_draws=0, softness=4, sparse=0)+estimator=least-squares"
 METHODS = ["mase", BEFORE]
 # What is added to the name of a method, and the names of scores and errors.
 EFFECTS = {"": ("scores", "errors"), ", kept": ("kept", "kept_error")}

@@ -20,7 +20,7 @@ from coverage_rounds import Kept
 import mase
 from mase.arrays import Floats
 from mase.estimators import ESTIMATORS
-from mase.estimators.gaussian_process import GaussianProcess
+from mase.estimators.kernel_ridge import KernelRidge
 from mase.estimators.least_squares import LeastSquares
 from mase.method import Method
 from mase.methods import resolve
@@ -34,7 +34,7 @@ from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import FRESH, PAPER, TARGETS, Target
 
 NAMES = ("lstm-imdb", "lstm-reuters", *FRESH)
-OTHERS = ("ridge", "empirical-bayes", "gaussian-process")
+OTHERS = ("ridge", "empirical-bayes", "kernel-ridge")
 FEWEST_WORDS, TOP, N_DRAWN = 12, 5, 12
 
 
@@ -62,7 +62,7 @@ def problems(model: Model, method: Method, text: str) -> Iterator[Problem]:
         recorded = Recorded()
         strategy = Regression(Kept(method.strategy.design, design.kept), recorded)
         mase.Explainer(model, method=replace(first, strategy=strategy), seed=seed, evidence=0)(text)
-        yield replace(recorded.problems[0], chains=None, aim=None)
+        yield replace(recorded.problems[0], aim=None)
 
 
 def joined(several: list[Problem]) -> Problem:
@@ -86,7 +86,7 @@ def errors(model: Model, method: Method, text: str) -> dict[str, Floats]:
     noise = own.var(axis=0, ddof=1)
     order = np.argsort(-rest.mean(axis=0))
     order = order[noise[order] > 0]
-    found = {"least-squares": own, "rough": np.stack([GaussianProcess().rough(one).gamma for one in drawn])}
+    found = {"least-squares": own, "rough": np.stack([KernelRidge().rough(one).gamma for one in drawn])}
     found |= {name: np.stack([solved(name, one) for one in drawn]) for name in OTHERS}
     squares = {name: ((one - rest) ** 2).mean(axis=0) - noise / (len(drawn) - 1) for name, one in found.items()}
     return {name: np.array([one[order[:TOP]].sum(), one[order[TOP:]].sum()]) for name, one in squares.items()}
@@ -108,9 +108,9 @@ Made by `experiments/estimators.py`: validation texts of at least {FEWEST_WORDS}
 `n_samples="auto"` gives. The mask rates of one explanation with `mase` are kept, and the rows drawn anew, {N_DRAWN}
 times. Each figure is a mean squared error over that of least squares on the same rows: of the {TOP} highest words, and
 of the others, a mean over texts. A half means that least squares needs twice the samples. *Rough* is
-the Gaussian process with equal scales and one step of EM, by which rounds are planned.
+the ridge regression of words by which rounds are planned.
 
-| target (texts) | ridge | empirical Bayes | rough | Gaussian process |
+| target (texts) | ridge | empirical Bayes | rough | kernel ridge |
 |---|--:|--:|--:|--:|"""
 
 

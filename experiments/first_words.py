@@ -65,7 +65,7 @@ class FirstWords(Candidate):
         k = round(SHARE * n)
         if gamma is None or not k:
             return sample
-        means = np.stack([draws.mean(axis=0) for draws in self._by_chain(gamma)])
+        means = np.atleast_2d(gamma).mean(axis=0)[None]
         numbers, ranks = self._numbers(means.shape[1]), np.arange(means.shape[1]) + 0.5
         now_and_then = np.where(ranks < numbers + NEXT, RATE, 0.0)
         kept_rates = 1 - np.concatenate(by_rank(means, np.where(ranks < numbers, 1.0, now_and_then)).swapaxes(0, 1))

@@ -25,7 +25,7 @@ from mase.methods import resolve, with_reference
 from mase.models import load
 from mase.models.protocol import Model
 from mase.models.runtime import configure
-from mase.regression.design import ChainedDesign, Design
+from mase.regression.design import Design, DrawingDesign
 from mase.regression.designed import Regression
 from mase.regression.oracle import Oracle
 from mase.regression.precision import AUTO
@@ -53,7 +53,7 @@ Fresh = tuple[Bools, Sample]
 class Recorded:
     """A design that records the coefficients and the number of rows of each round, to draw rows like them again.
 
-    It has no laws that follow from the scores, and no chains. Rows of a design with these are drawn by their laws.
+    It has no laws that follow from the scores, and no draws. Rows of a design with these are drawn by their laws.
     """
 
     inner: Design
@@ -167,7 +167,7 @@ def found(model: Model, text: str, method: str, n: int) -> Found | None:
     """Explain a text and ask about fresh rows; None for a short text, or one without R2."""
     regression = resolve(method).strategy
     assert isinstance(regression, Regression)
-    design = regression.design if isinstance(regression.design, ChainedDesign) else Recorded(regression.design)
+    design = regression.design if isinstance(regression.design, DrawingDesign) else Recorded(regression.design)
     link = "margin" if method == "mase-cite" else None  # the other link is for language models
     chosen = resolve(method, n_samples=n, design=design, estimator=regression.estimator, link=link)
     chosen = with_reference(chosen, model.references[0])

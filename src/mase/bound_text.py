@@ -142,6 +142,11 @@ class BoundText:
         )
 
     @property
+    def cheap(self) -> bool:
+        """Whether models of this kind mostly cost little, so that more may be asked where no place is certain."""
+        return bool(getattr(self.model, "cheap", False))
+
+    @property
     def link(self) -> str | Contrast:
         """The link that is explained: that of the method, or a contrast of it."""
         return self.method.link if self.against is None else Contrast(self.method.link, self.against)

@@ -9,12 +9,15 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.bound_text import BoundText
+from mase.budget import AUTO
 from mase.evidence import n_for_evidence, n_for_scores
 from mase.measure import measure
 from mase.methods import Method, describe, resolve
 from mase.models.batching import UNWATCHED
 from mase.models.protocol import Probe
 from mase.progress import Listener, Reporter
+from mase.regression.design import DrawingDesign
+from mase.regression.designed import Regression
 from mase.regression.known_scores import KnownScores
 from mase.regression.precision import QueryOptions
 from mase.regression.stopping import Stopping
@@ -84,7 +87,11 @@ class Measurement:
             interim = partial(bound.attribution, settings=settings, seed=self.seed)
             n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
             report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
-        for_scores = max(1, n_for_scores(n_samples, self.n_tested) - bound.n_trial)
+        most, stopping = n_samples, self.stopping
+        asks_on = self.method.n_samples == AUTO and stopping.never
+        if asks_on and bound.cheap and _focuses(self.method):
+            most, stopping = self.method.rule.most, Stopping(certain_place=True)
+        for_scores = max(1, n_for_scores(most, self.n_tested) - bound.n_trial)
         measured = replace(bound.method, n_samples=for_scores)
         known = KnownScores() if tests and self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key + stream)
@@ -95,7 +102,7 @@ class Measurement:
             first,
             rng,
             query=self.query,
-            stopping=self.stopping,
+            stopping=stopping,
             known=known,
             reporter=report,
             others=others,
@@ -113,6 +120,11 @@ class Measurement:
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(_n_coordinates(probe)))
         return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}
+
+
+def _focuses(method: Method) -> bool:
+    """Return whether the rows of a method go by the scores so far, so that more of them make these more certain."""
+    return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, DrawingDesign)
 
 
 def _n_coordinates(probe: Probe) -> int:

@@ -22,18 +22,18 @@ DEFAULT = "mase"
 
 _TABLE: dict[str, dict[str, Any]] = {
     "mase": {
-        "summary": "The default: words are masked in rounds that focus on high-scoring words, Gaussian process",
-        "space": "token-mask", "design": "focused", "estimator": "gaussian-process", "link": "margin",
+        "summary": "The default: words are masked in rounds that focus on high-scoring words, kernel ridge",
+        "space": "token-mask", "design": "focused", "estimator": "kernel-ridge", "link": "margin",
         "n_samples": "auto",
     },
     "mase-rationale": {
         "summary": "For words that suffice without the rest: the default, ranked by the effect of words that are kept",
-        "space": "token-mask", "design": "focused(effect=kept)", "estimator": "gaussian-process", "link": "margin",
+        "space": "token-mask", "design": "focused(effect=kept)", "estimator": "kernel-ridge", "link": "margin",
         "n_samples": "auto",
     },
     "mase-cite": {
-        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, Gaussian process",
-        "space": "token-mask", "design": "close-up", "estimator": "gaussian-process", "link": "logit",
+        "summary": "The default of mase.cite, for few evaluations: orthogonal rows, strongest words, kernel ridge",
+        "space": "token-mask", "design": "close-up", "estimator": "kernel-ridge", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
     "mase-nlgp": {

@@ -4,8 +4,9 @@ import difflib
 import importlib
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ class Registry(Mapping[str, Any]):
         The group of the entry points; None if other packages cannot add names.
     make
         A function that makes the object from a name and its entry; None if the entry is the object.
+    renamed
+        Names of earlier versions, and those that answer for them now, with a warning. Version 0.5 drops them.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Registry(Mapping[str, Any]):
     entries: Mapping[str, Any]
     group: str | None = None
     make: Callable[[str, Any], Any] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<registry of {len(self.names)} {self.kind}s: {', '.join(self.names)}>"
@@ -66,6 +70,11 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):  # which need not be hashable
             raise unknown(self.kind, name, list(self.names))
+        if name in self.renamed:
+            now = self.renamed[name]
+            message = f"{self.kind} {name!r} is now {now!r}, which is used instead; version 0.5 will not know {name!r}"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            name = now
         return self._made(name, self._built_in(name)) if name in self.entries else self._added(name)
 
     def _made(self, name: str, entry: Any) -> Any:
@@ -159,7 +168,7 @@ class Registry(Mapping[str, Any]):
         if bracket and not rest.rstrip().endswith(")"):
             raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
         settings = dict(self._setting(part, text) for part in re.split("[,;]", rest.rstrip()[:-1]) if part.strip())
-        known = [field.name for field in fields(cls)] if is_dataclass(cls) else []
+        known = [one.name for one in fields(cls)] if is_dataclass(cls) else []
         for setting in settings:
             if setting not in known:
                 raise unknown(f"setting of {self.kind} {name.strip()!r}", setting, known)
@@ -194,7 +203,7 @@ class Registry(Mapping[str, Any]):
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.entries or name in self.added)
+        return isinstance(name, str) and (name in self.entries or name in self.renamed or name in self.added)
 
 
 @cache

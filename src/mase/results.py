@@ -7,7 +7,7 @@ import numpy as np
 
 from mase.arrays import Ints
 from mase.attribution import Fit, Interaction, Note, Response, Token, Unit
-from mase.attribution.response import error_of
+from mase.attribution.response import error_of, total_error_of
 from mase.coordinates import members
 from mase.document import Document
 from mase.regression.estimate import Estimate
@@ -49,16 +49,19 @@ def response_of(
         against=against,
         split_half=solution.split_half,
         interactions=_of_units(solution.interactions, groups),
+        total_errors=None if solution.estimate.bias is None else solution.estimate.total_errors(groups),
         effects=_effects(solution.estimate.further, groups),
     )
 
 
 def _effects(further: Mapping[str, Estimate], groups: Sequence[Ints]) -> dict[str, tuple[float, ...]]:
-    """Return the further effects of the units by name, and their standard errors."""
+    """Return the further effects of the units by name, and their standard and total errors."""
     effects: dict[str, tuple[float, ...]] = {}
     for name, estimate in further.items():
         sums, errors = estimate.sums(groups)
         effects |= {name: tuple(sums.tolist()), error_of(name): tuple(errors.tolist())}
+        if estimate.bias is not None:
+            effects[total_error_of(name)] = tuple(estimate.total_errors(groups).tolist())
     return effects
 
 

@@ -39,3 +39,17 @@ def test_settings_that_cannot_be_read(text, error, said):
 
 def test_what_is_shown_of_a_registry_are_its_names():
     assert repr(Registry("colour", {"red": "a:b", "blue": "c:d"})) == "<registry of 2 colours: red, blue>"
+
+
+def test_a_name_of_earlier_versions_is_answered_with_a_warning():
+    registry = Registry("colour", {"red": "mase.errors:MaseError"}, renamed={"rouge": "red"})
+    with pytest.warns(FutureWarning, match="colour 'rouge' is now 'red'"):
+        assert registry["rouge"] is registry["red"]
+    assert "rouge" in registry
+    assert "rouge" not in registry.names
+
+
+def test_the_gaussian_process_is_answered_with_kernel_ridge():
+    with pytest.warns(FutureWarning, match="kernel-ridge"):
+        method = resolve("mase", estimator="gaussian-process(dof=3)")
+    assert method == resolve("mase", estimator="kernel-ridge(dof=3)")

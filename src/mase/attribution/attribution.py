@@ -146,8 +146,16 @@ class Attribution:
 
     @property
     def standard_errors(self) -> Floats:
-        """Standard errors `(w,)` of the scores, read-only; NaN for scores without one."""
+        """Standard errors `(w,)` of the scores between seeds, read-only; NaN for scores without one."""
         return frozen(np.array(self.responses[0].standard_errors, dtype=np.float64))
+
+    @property
+    def total_errors(self) -> Floats:
+        """Errors `(w,)` of the scores as distances from those of endless rows, read-only; NaN for scores without one.
+
+        Displays show 95 % intervals of 1.96 times these.
+        """
+        return frozen(np.array(self.responses[0].interval_errors, dtype=np.float64))
 
     @property
     def order(self) -> Ints:
@@ -254,9 +262,9 @@ class Attribution:
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per response and unit.
 
-        The columns are response, position, field, start, end, text, score, standard_error (NaN if there is none), rank
-        (1 is the first of `order`), strength (1 is the largest absolute score), against (of a contrast), and one column
-        for each further effect. For an answer, cited says if the unit is among the `citations` of the part.
+        The columns are response, position, field, start, end, text, score, standard_error and total_error (NaN if there
+        is none), rank (1 is the first of `order`), strength (1 is the largest absolute score), against (of a contrast),
+        and those of each further effect. For an answer, cited says if the unit is among the `citations` of the part.
 
         Raises
         ------

@@ -29,5 +29,5 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> "pd.Data
         ) from error
     records = list(rows)
     found = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
-    floats = [name for name in ("standard_error", "probability") if name in found]
+    floats = [name for name in ("standard_error", "total_error", "probability") if name in found]
     return found.astype(dict.fromkeys(floats, float))  # NaN for None

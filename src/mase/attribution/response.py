@@ -14,7 +14,7 @@ from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import check_integer
 
-__all__ = ["EFFECTS", "Z95", "By", "Response", "error_of", "in_order", "ranking"]
+__all__ = ["EFFECTS", "Z95", "By", "Response", "error_of", "in_order", "ranking", "total_error_of"]
 
 By = Literal["order", "score", "magnitude"]
 
@@ -29,6 +29,11 @@ _DIGITS, _SAME = 9, 2e-9
 def error_of(effect: str) -> str:
     """Return the name of the standard errors of an effect."""
     return f"{effect}_error"
+
+
+def total_error_of(effect: str) -> str:
+    """Return the name of the total errors of an effect."""
+    return f"{effect}_total_error"
 
 
 def ranking(scores: Any) -> Ints:
@@ -77,8 +82,11 @@ class Response:
     scores
         w scores. A positive score increases the response.
     standard_errors
-        w standard errors of the scores. None for scores that are not estimates (such as random ones); they have no
-        interval.
+        w standard errors of the scores, which are those between seeds. None for scores that are not estimates (such as
+        random ones); they have no interval.
+    total_errors
+        w errors of the scores as distances from those of endless rows: the standard errors, and what a penalty takes
+        from a score with every seed. Displays show intervals of these. None if they are the standard errors.
     order
         Indices of the w units, best first, as metrics and top lists use them. It is the `ranking` of the scores unless
         the method has its own order.
@@ -87,9 +95,10 @@ class Response:
         It is at most 1, and negative if the scores predict worse than a constant. None if there are too few rows to
         estimate it.
     effects
-        Further effects of the w units by name, and their standard errors (`error_of`). Of `mase` it is ``kept``, what a
-        unit brings with it where most weak units are masked; its scores are what is lost without a unit where most of
-        the other strong ones are masked. Of `mase-rationale` it is that one, ``removed``. Empty for other methods.
+        Further effects of the w units by name, and their standard and total errors (`error_of`, `total_error_of`). Of
+        `mase` it is ``kept``, what a unit brings with it where most weak units are masked; its scores are what is lost
+        without a unit where most of the other strong ones are masked. Of `mase-rationale` it is that one, ``removed``.
+        Empty for other methods.
     r2_held_out
         Share of the variance within the rounds of the design that the scores explain in rows that were left out of the
         fit (`mase.regression.held_out`). None if there are too few rows, or if all possible rows were asked.
@@ -127,6 +136,7 @@ class Response:
     against: str | None = None
     split_half: float | None = None
     interactions: tuple[Interaction, ...] = ()
+    total_errors: tuple[float | None, ...] | None = None
 
     @classmethod
     def of(
@@ -145,6 +155,7 @@ class Response:
         against: str | None = None,
         split_half: float | None = None,
         interactions: tuple[Interaction, ...] = (),
+        total_errors: Floats | None = None,
         effects: Mapping[str, tuple[float, ...]] = MappingProxyType({}),
     ) -> Self:
         """Return a response with scores `(w,)`, standard errors `(w,)` (NaN if missing) and token scores `(t,)`."""
@@ -163,6 +174,7 @@ class Response:
             against=against,
             split_half=split_half,
             interactions=interactions,
+            total_errors=None if total_errors is None else tuple(total_errors.tolist()),
             effects=dict(effects),
         )
 
@@ -195,10 +207,12 @@ class Response:
         if name not in known:
             raise unknown("effect", name, known)
         scores, errors = self.effects[name], self.effects[error_of(name)]
+        total = self.effects.get(total_error_of(name))
         return replace(
             self,
             scores=scores,
             standard_errors=errors,
+            total_errors=total,
             order=tuple(ranking(scores).tolist()),
             r2=None,
             r2_held_out=None,
@@ -207,6 +221,11 @@ class Response:
             interactions=(),
             effects={},
         )
+
+    @property
+    def interval_errors(self) -> tuple[float | None, ...]:
+        """The w errors of which intervals are shown: the total errors, or the standard errors without these."""
+        return self.standard_errors if self.total_errors is None else self.total_errors
 
     @property
     def title(self) -> str:

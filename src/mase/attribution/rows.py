@@ -10,18 +10,9 @@ __all__ = ["COLUMNS", "TEXT_COLUMNS", "cited_units", "rows", "text_row"]
 
 # The columns of every row; effects and answers add others.
 COLUMNS = (
-    "response",
-    "position",
-    "field",
-    "start",
-    "end",
-    "text",
-    "score",
-    "standard_error",
-    "rank",
-    "against",
-    "strength",
-)
+    "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
+    "total_error", "strength",
+)  # fmt: skip
 # The columns of a row per text.
 TEXT_COLUMNS = (
     "document", "text", "label", "probability", "target", "reliable", "verdict", "flip_set", "flip_label"
@@ -31,7 +22,7 @@ TEXT_COLUMNS = (
 def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
     """Yield a row per response and unit by column name, with a column per effect, and of an answer whether it is cited.
 
-    `standard_error` is None if there is none. `cited` is None for a response that is no part of the answer.
+    The errors are None if there are none. `cited` is None for a response that is no part of the answer.
     """
     answer, sources = attribution.answer, cited_units(attribution)
     for response in attribution.responses:
@@ -40,14 +31,9 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
         cited = sources.get(response.name)
         for position, unit in enumerate(attribution.units):
             place = (position, unit.field, unit.start, unit.end, unit.text)
-            score = (response.scores[position], response.standard_errors[position])
-            row = dict(
-                zip(
-                    COLUMNS,
-                    (response.name, *place, *score, ranks[position], response.against, strengths[position]),
-                    strict=True,
-                )
-            )
+            score = (response.scores[position], response.standard_errors[position], ranks[position])
+            further = (response.against, response.interval_errors[position], strengths[position])
+            row = dict(zip(COLUMNS, (response.name, *place, *score, *further), strict=True))
             row |= {name: values[position] for name, values in response.effects.items()}
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
 

@@ -1,29 +1,26 @@
-"""The verdict on an explanation: whether another seed would list the same strongest words.
+"""The verdict on an explanation: how many of the strongest words another seed would find, too.
 
-The rule and the figures behind it are in docs/reading.md; experiments/verdict.py counts how often it is right.
+The rule and the figures behind it are in docs/reading.md; experiments/places.py counts how often it is right.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution.fit import Note
-from mase.attribution.response import Z95, Response, in_order
+from mase.attribution.fit import LISTED, Note
+from mase.attribution.response import Response, in_order
 
-__all__ = ["CAUTIONS", "Verdict", "probability_of_staying", "verdict_on"]
+__all__ = ["CAUTIONS", "NEGLIGIBLE", "Verdict", "certain_places", "verdict_on"]
 
-# Codes of notes that alone make a result one to read with care.
-CAUTIONS = frozenset({"constant", "few-samples", "poor-fit", "unstable"})
-# Chosen on validation texts (experiments/verdict/verdict.md): results called reliable then keep four of their five
-# strongest words in 95 % of the cases, in every target, method, budget and length of texts, with a margin.
+# Codes of notes that alone make a result one to read with care, and that of a text in which nothing matters.
+CAUTIONS = frozenset({"constant", "few-samples", "poor-fit"})
+NEGLIGIBLE = "negligible"
+# Chosen on validation texts (experiments/places.py): of the places called certain more than 97 % then hold.
 _LEAST = 0.9
-_JUDGED = 5
 _PAIRS = 200
-# Round to 6 digits before ranking: a difference below rounding, or below the least error of a Gaussian process, orders
-# no words.
+# Round to 6 digits before ranking: a difference below rounding orders no words.
 _DIGITS = 6
 _TINY = np.finfo(np.float64).tiny
 
@@ -35,16 +32,24 @@ class Verdict:
     Attributes
     ----------
     reliable
-        Whether another seed would very probably list the same strongest words, and no note speaks against the scores.
+        Whether at least one place is certain, and no note speaks against the scores.
     reasons
         Why, one clause each.
+    certain
+        How many places are certain: another seed would very probably find the same set of so many strongest units, with
+        the same signs. At most as many as displays list.
+    matters
+        Whether any copy that was asked changes the response by more than a trifle.
     """
 
     reliable: bool
     reasons: tuple[str, ...]
+    certain: int = 0
+    matters: bool = True
 
     def __str__(self) -> str:
-        return f"{'reliable' if self.reliable else 'read with care'}: {'; '.join(self.reasons)}"
+        head = "reliable" if self.reliable else "read with care" if self.matters else "nothing matters"
+        return f"{head}: {'; '.join(self.reasons)}"
 
 
 def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") -> Verdict:
@@ -58,69 +63,67 @@ def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") ->
         return Verdict(
             False, (f"the method does not order the {noun}s by their scores, which alone have errors", *doubts)
         )
-    if doubts or not scores.size:
-        return Verdict(False, doubts or (f"the text has no {noun}s",))
-    if response.r2 is None:
+    for note in notes:
+        if note.code == NEGLIGIBLE:
+            return Verdict(False, (note.message,), matters=False)
+    if not scores.size or not scores.any():
+        return Verdict(False, doubts or (f"the text has no {noun}s" if not scores.size else "all scores are 0",))
+    if response.r2 is None and not doubts:
         return Verdict(False, ("how much of the model's behaviour the scores explain was not measured",))
-    if not errors.any():
-        return Verdict(True, ("the scores have no sampling error",))
-    if scores.size == 1:  # it is the strongest with any seed
-        reliable = bool(abs(scores[0]) > Z95 * errors[0])
-        would = "would" if reliable else "may not"
-        return Verdict(reliable, (f"another seed {would} give the only {noun} a score of the same sign",))
-    stays = probability_of_staying(scores, errors)
-    reliable = stays >= _LEAST
-    would = "would" if reliable else "may not"
-    return Verdict(reliable, (f"another seed {would} keep {_words(scores.size, noun)} (probability {_share(stays)})",))
+    certain = certain_places(scores, errors)
+    places = _places(certain, scores.size, noun) if errors.any() else "the scores have no sampling error"
+    return Verdict(certain > 0 and not doubts, (*doubts, places), certain)
 
 
-def probability_of_staying(scores: Floats, errors: Floats) -> float:
-    """Return how probable it is that another seed lists the same strongest words.
+def certain_places(scores: Floats, errors: Floats) -> int:
+    """Return the largest k for which another seed would find the same k strongest words, with the same signs.
 
     Scores of another seed are drawn 400 times from normal distributions around these scores, with the variance of the
-    difference between two seeds. The result is the share of draws in which at least four of the five words of largest
-    absolute score are among the five again, ties included. Of fewer than ten words the stronger half is judged, four
-    fifths of which, rounded up, have to stay. The draws are 200 pairs of opposite deviations, so that scores of
-    opposite signs, as for the other of two classes, stay as often.
+    difference between two seeds. The set and the signs of the k words of largest absolute score have to be the same in
+    at least 90 % of the draws. The draws are 200 pairs of opposite deviations, so that scores of opposite signs, as for
+    the other of two classes, are as certain.
 
     Parameters
     ----------
     scores, errors
-        Scores and their standard errors `(w,)`.
+        Scores and their standard errors `(w,)`, those between seeds.
 
     Examples
     --------
-    >>> probability_of_staying(np.array([3.0, 1.0, 0.0, 0.0]), np.array([0.1, 0.1, 0.1, 0.1]))
-    1.0
+    >>> certain_places(np.array([3.0, 2.0, 0.5, 0.4, 0.0]), np.array([0.1, 0.1, 0.1, 0.1, 0.1]))
+    2
     """
+    most = _most(scores.size)
+    listed = np.argsort(-np.abs(scores), kind="stable")[:most]
     noise = np.random.Generator(np.random.PCG64(0)).standard_normal((_PAIRS, scores.size))
     noise = np.concatenate([noise, -noise])
     with np.errstate(over="ignore", invalid="ignore"):  # errors near the largest float: no word stays
-        strength = np.abs(scores + np.sqrt(2) * errors * noise)
+        drawn = scores + np.sqrt(2) * errors * noise
+        strength = np.abs(drawn)
         strength = np.round(strength / (strength.max(axis=1, keepdims=True) + _TINY), _DIGITS)
-    k = _n_judged(scores.size)
-    listed = np.argsort(-np.abs(scores), kind="stable")[:k]
-    least = np.partition(strength, scores.size - k, axis=1)[:, [scores.size - k]]
-    stay = (strength[:, listed] >= least).sum(axis=1)
-    return float((stay >= _n_needed(k)).mean())
+    # The weakest of the first k has to be above, or equal to, the strongest of all others.
+    weakest = np.minimum.accumulate(strength[:, listed], axis=1)
+    others = np.delete(strength, listed, axis=1).max(axis=1, initial=0.0)
+    after = np.maximum.accumulate(np.column_stack([others, strength[:, listed[:0:-1]]]), axis=1)[:, ::-1]
+    signs = np.logical_and.accumulate(np.sign(drawn[:, listed]) == np.sign(scores[listed]), axis=1)
+    held = ((weakest >= after) & signs & (scores[listed] != 0)).mean(axis=0)
+    return int(np.flatnonzero(np.append(True, held >= _LEAST))[-1])
 
 
-def _n_judged(n_words: int) -> int:
-    """Return how many of the strongest words are judged: five, but at most half of the words of a text."""
-    return min(_JUDGED, max(1, n_words // 2))
+def _most(n_words: int) -> int:
+    """Return how many places are judged: as many as displays list, and all but one, as the rest is then certain."""
+    return min(LISTED, max(1, n_words - 1))
 
 
-def _n_needed(k: int) -> int:
-    return ceil(0.8 * k)
+def _places(certain: int, n_words: int, noun: str) -> str:
+    """Return which places are certain."""
+    if not certain:
+        return f"no place is certain: another seed may find another strongest {noun}"
+    if n_words == 1:
+        return f"the only {noun} has a certain sign"
+    told = f"the strongest {noun} is certain" if certain == 1 else f"the {certain} strongest {noun}s are certain"
+    return told if certain == _most(n_words) else f"{told}, {_ordinal(certain + 1)} place is open"
 
 
-def _words(n_words: int, noun: str) -> str:
-    k = _n_judged(n_words)
-    if k == _JUDGED:
-        return f"4 of the 5 strongest {noun}s"
-    return f"the strongest {noun}" if k == 1 else f"the {k} strongest {noun}s"
-
-
-def _share(value: float) -> str:
-    """Return a share in percent, never rounded up to 100."""
-    return "> 99 %" if value > 0.99 else f"{100 * max(value, 0.0):.0f} %"
+def _ordinal(number: int) -> str:
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"

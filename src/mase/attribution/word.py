@@ -13,8 +13,9 @@ __all__ = ["Word", "words_of"]
 class Word:
     """A unit with its score for one response: a view of an `Attribution`.
 
-    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`. It is None if the
-    score is not an estimate.
+    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`, and so has
+    `total_error`, the half width of whose 95 % interval displays show (`Response`). Both are None if the score is not
+    an estimate.
     """
 
     text: str
@@ -23,6 +24,7 @@ class Word:
     field: str
     score: float
     standard_error: float | None
+    total_error: float | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -31,6 +33,8 @@ class Word:
 def words_of(units: Sequence[Unit], response: Response) -> tuple[Word, ...]:
     """Return the units with their scores for a response."""
     return tuple(
-        Word(unit.text, unit.start, unit.end, unit.field, score, error)
-        for unit, score, error in zip(units, response.scores, response.standard_errors, strict=True)
+        Word(unit.text, unit.start, unit.end, unit.field, score, error, total)
+        for unit, score, error, total in zip(
+            units, response.scores, response.standard_errors, response.interval_errors, strict=True
+        )
     )

@@ -8,13 +8,15 @@ import msgspec
 import pyarrow as pa
 
 from mase.attribution import Attribution, Field, Note, Response, Verdict
-from mase.attribution.response import EFFECTS, error_of
+from mase.attribution.response import EFFECTS, error_of, total_error_of
 from mase.attribution.rows import cited_units
 from mase.corpus.source import Item
 from mase.document import TEXT, Document, valid_text
 from mase.errors import DataError
 
-__all__ = ["ADDED", "TABLES", "Rows", "schema"]
+__all__ = ["ADDED", "TABLES", "TOTAL_ERRORS", "Rows", "schema"]
+
+TOTAL_ERRORS = ("total_error", *map(total_error_of, EFFECTS))
 
 _KEY = [("id", pa.string()), ("row", pa.int64())]
 _NOTE = pa.struct([("code", pa.string()), ("unit", pa.int32()), ("message", pa.string())])
@@ -61,12 +63,13 @@ _COLUMNS: dict[str, list[tuple[str, pa.DataType]]] = {
         *((name, pa.float64()) for effect in EFFECTS for name in (effect, error_of(effect))),
         ("rank", pa.int32()),
         ("cited", pa.bool_()),
+        *((name, pa.float64()) for name in TOTAL_ERRORS),
     ],
     "timings": [*_KEY, ("seconds", pa.float64()), ("worker", pa.string())],
 }
 TABLES = tuple(_COLUMNS)
 # The columns that runs of earlier versions do not have; they are null there.
-ADDED = frozenset({"r2_held_out", "reliable"})
+ADDED = frozenset({"r2_held_out", "reliable", *TOTAL_ERRORS})
 _BEFORE_KEPT = len(_KEY) + 1
 
 
@@ -192,6 +195,9 @@ class Rows:
             columns[name].extend(response.effects.get(name) or [None] * w)
         columns["rank"].extend(ranks)
         columns["cited"].extend([None if sources is None else position in sources for position in range(w)])
+        columns["total_error"].extend(response.interval_errors)
+        for name in TOTAL_ERRORS[1:]:
+            columns[name].extend(response.effects.get(name) or [None] * w)
 
     def _append(self, table: str, **values: Any) -> None:
         for name, column in self._columns[table].items():

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from mase.arrays import Bools, Ints
 from mase.attribution.response import EFFECTS, error_of
+from mase.corpus.columns import TOTAL_ERRORS
 from mase.errors import DataError
 
 __all__ = ["check_rows"]
@@ -74,7 +75,7 @@ def _responses(rows: pa.Table) -> Iterator[str]:
 
 def _units(rows: pa.Table) -> Iterator[str]:
     yield from _ranges(rows, {"score": (-np.inf, np.inf)})
-    errors = ("standard_error", *map(error_of, EFFECTS))
+    errors = ("standard_error", *map(error_of, EFFECTS), *TOTAL_ERRORS)
     yield from _ranges(rows, dict.fromkeys(errors, (0, np.inf)), optional=True)
     yield from _ranges(rows, dict.fromkeys(EFFECTS, (-np.inf, np.inf)), optional=True)
     yield from _ranges(rows, {"position": (0, 2**31), "start": (0, 2**31), "end": (0, 2**31), "rank": (1, 2**31)})

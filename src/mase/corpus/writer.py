@@ -167,12 +167,23 @@ class Writer:
         if found is None:
             return
         got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, found))
+        _check_estimator(expected)
         check_same("input", {"input": got.pop("input")}, {"input": expected.pop("input")}, _OTHER_INPUT)
         _check_settings(got, expected, _OTHER_SETTINGS)
         _check_classes(self._manifest, found, _OTHER_CLASSES)
         if not self._allow_other_versions:
             check_same("environment", self._manifest.made_with, found.made_with, _OTHER_VERSIONS)
         self._manifest, self._is_begun = found, True
+
+
+def _check_estimator(expected: dict[str, Any]) -> None:
+    """Check that a run is not of an estimator that is no longer there."""
+    estimator = expected["method"].get("estimator")
+    if isinstance(estimator, dict) and estimator.get("name") == "gaussian-process":
+        raise DataError(
+            "the run was made with the estimator gaussian-process, which version 0.3 replaced by kernel-ridge: the "
+            "rest of its texts would get other scores; use another folder, or the version that began the run"
+        )
 
 
 def _check_settings(got: dict[str, Any], expected: dict[str, Any], remedy: str) -> None:

@@ -27,7 +27,7 @@ class CloseUp:
 
     Rows close to the full text decide what is lost when only the strongest words are masked. The rows of the second
     round stand for such rows: those that keep every word with probability `p_keep`. So the coefficients of
-    `GaussianProcess`, and those of all subsets of the words, are the average effect of a word in rows with half of the
+    `KernelRidge`, and those of all subsets of the words, are the average effect of a word in rows with half of the
     words masked and in such rows, and do not depend on which words came first. Other estimators take the rows as they
     are.
 

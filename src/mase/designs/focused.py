@@ -1,6 +1,6 @@
 """Masking in rounds: later rounds mask high-scoring words more often, which reveals redundant evidence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -37,8 +37,8 @@ class Focused:
     because another one is still kept. Fair coins keep one of six such words in all rows but one of 64; that is what the
     other half of the first round is for.
 
-    Which words are masked together depends on the rows that were drawn first. So the coefficients of `GaussianProcess`,
-    and its exact ones, are those of ever more rows that all go by these coefficients themselves. There are two kinds of
+    Which words are masked together depends on the rows that were drawn first. So the coefficients of `KernelRidge`,
+    and the exact ones, are those of ever more rows that all go by these coefficients themselves. There are two kinds of
     such rows, which ask two questions, and so a word has two effects:
 
     - ``removed``, what is lost without the word: most of the rows mask the other strong words, and keep the weak ones.
@@ -63,29 +63,26 @@ class Focused:
         the words with high scores, and mask the others.
     sparse
         The share of the rows of the first round that mask every word with the probability `p_high` instead of 1/2.
-    chains
-        Number of chains. The rows of later rounds take turns; the ranking of a chain knows the responses to the first
-        round and to its own rows only. So one misleading ranking does not decide what all rows show.
     n_draws
         Number of rankings over which the mask rates of a round are averaged: each ranks scores that are drawn from
-        normal distributions about the scores so far, with their standard errors. 0 ranks the scores so far themselves.
+        normal distributions about the scores so far, with half of their standard errors. 0 ranks these
+        scores themselves.
     effect
         Which of the two effects is the score: "removed" or "kept". The other one is reported beside it.
     """
 
-    rounds: int = 5
+    rounds: int = 4
     n_top: int = 15
     p_high: float = 0.9
     p_low: float = 0.1
     softness: float = 2.0
     complement: float = 0.25
     sparse: float = 0.5
-    chains: int = 2
-    n_draws: int = 50
+    n_draws: int = 16
     effect: str = "removed"
 
     def __post_init__(self) -> None:
-        for name, least in (("rounds", 1), ("n_top", 1), ("chains", 1), ("n_draws", 0)):
+        for name, least in (("rounds", 1), ("n_top", 1), ("n_draws", 0)):
             check_integer(name, getattr(self, name), least)
         if not 0 < self.softness < np.inf:
             raise OptionError(f"softness is {self.softness}, expected a finite number > 0")
@@ -105,35 +102,24 @@ class Focused:
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return n rows; given coefficients gamma so far, mask words with high coefficients more often.
 
-        They are `(p,)`, or with chains or draws `(chains, draws, p)`; what is known to all chains is `(1, draws, p)`.
+        They are `(p,)`, or d draws of them `(d, p)`.
         """
         if gamma is None:
             # Whoever takes the first rows alone, or draws few at a time, gets the same share.
             law = np.diff(np.floor(np.arange(n + 1) * self.sparse + rng.random())).astype(np.int64)
-            chain, kept_rates = np.full(n, -1), self._first(distribution.covariance.size)
+            kept_rates = self._first(distribution.covariance.size)
         else:
-            chain = np.arange(n) % self.chains
-            rates = np.stack([self._rates(draws).mean(axis=0) for draws in self._by_chain(gamma)])
-            law = chain + (np.arange(n) >= n - round(self.complement * n)) * self.chains
-            kept_rates = np.concatenate([1 - rates, rates])
+            rates = self._rates(np.atleast_2d(gamma)).mean(axis=0)
+            law = (np.arange(n) >= n - round(self.complement * n)).astype(np.int64)
+            kept_rates = np.stack([1 - rates, rates])
         kept = (rng.random((n, kept_rates.shape[1])) >= 1 - kept_rates[law]).astype(np.float64)
         laws = Laws(np.equal.outer(np.arange(len(kept_rates)), law).astype(np.float64), kept_rates)
         sample = single(kept - distribution.center, distribution)
-        chains = chain if self.chains > 1 else None
-        return replace(sample, laws=laws.rows(slice(None)), chains=chains, aim=self.aim, further=self.further)
+        return replace(sample, laws=laws.rows(slice(None)), aim=self.aim, further=self.further)
 
     def _first(self, p: int) -> Floats:
         """Return the probabilities `(2, p)` that words are kept in the two laws of the first round."""
         return np.outer([0.5, 1 - self.p_high], np.ones(p))
-
-    def _by_chain(self, gamma: Floats) -> Iterable[Floats]:
-        """Return draws of the coefficients `(d, p)` for each chain. Chains take turns with draws for all of them."""
-        draws = gamma.reshape(-1, *gamma.shape[-2:]) if gamma.ndim == 3 else gamma.reshape(1, 1, -1)
-        if len(draws) == self.chains:
-            return draws
-        (common,) = draws
-        turns = self.chains if len(common) >= self.chains else 1
-        return [common[chain % turns :: turns] for chain in range(self.chains)]
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return all rows of a round, weighted by their probabilities in it."""
@@ -161,7 +147,8 @@ class Focused:
         """Return the mixture of laws that each of w effects `(w, p)` stands for."""
         shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
-        return [Mixture(np.outer(shares[shares > 0], every[0]), one) for one in kept]
+        of_words = np.outer(shares[shares > 0], every[0])
+        return [Mixture(of_words, one) for one in kept]
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""
@@ -179,11 +166,12 @@ def by_rank(gamma: Floats, values: Floats) -> Floats:
     largest = np.abs(gamma).max(axis=1, keepdims=True)
     rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
     order = np.argsort(rounded, axis=1)
-    ranked = np.take_along_axis(rounded, order, axis=1)
-    # Equal ones form a group, in which a new ranking begins as well.
-    group = np.cumsum(np.diff(ranked, axis=1, prepend=np.inf).ravel() != 0) - 1
-    counts, found = np.bincount(group), np.empty((d, len(values), p))
-    for index, some in enumerate(values):
-        mean = (np.bincount(group, np.tile(some, d)) / counts)[group].reshape(d, p)
-        np.put_along_axis(found[:, index], order, mean, axis=1)
+    ranked, found = np.take_along_axis(rounded, order, axis=1), np.empty((d, len(values), p))
+    in_order = np.broadcast_to(values, found.shape)
+    ties = ranked[:, 1:] == ranked[:, :-1]
+    if ties.any():
+        group = np.cumsum(np.insert(~ties, 0, True, axis=1).ravel()) - 1  # a new ranking begins a group as well
+        means = [(np.bincount(group, np.tile(some, d)) / np.bincount(group))[group].reshape(d, p) for some in values]
+        in_order = np.stack(means, axis=1)
+    np.put_along_axis(found, order[:, None], in_order, axis=2)
     return found

@@ -20,7 +20,7 @@ ESTIMATORS = Registry(
         "least-squares": "mase.estimators.least_squares:LeastSquares",
         "ridge": "mase.estimators.ridge:Ridge",
         "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
-        "gaussian-process": "mase.estimators.gaussian_process:GaussianProcess",
+        "kernel-ridge": "mase.estimators.kernel_ridge:KernelRidge",
         "lasso": "mase.estimators.lasso:Lasso",
         "penalised-lasso": "mase.estimators.penalised_lasso:PenalisedLasso",
         "sparse": "mase.estimators.sparse:Sparse",
@@ -30,6 +30,7 @@ ESTIMATORS = Registry(
         "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
     },
     "mase.estimators",
+    renamed={"gaussian-process": "kernel-ridge"},
 )
 
 # Imported on first use, because they load NumPy.

@@ -29,8 +29,8 @@ _ROUNDING = 1e-24
 _NONE = 1e-200
 # Products of rows below this share of the largest are rounding.
 _SMALLEST = 1e-12
-# Steps of the EM algorithm: more change the scores by less than their errors. And those of a cheap estimate.
-_STEPS, _FEWEST_STEPS = 8, 1
+# Steps of the EM algorithm: more change the scores by less than their errors.
+_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +61,20 @@ class EmpiricalBayes:
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its posterior covariance."""
-        return self._fitted(problem, _STEPS)
-
-    def one_step(self, problem: Problem) -> Estimate:
-        """Return a cheaper estimate, from one step of EM."""
-        return self._fitted(problem, _FEWEST_STEPS)
-
-    def _fitted(self, problem: Problem, n_steps: int) -> Estimate:
         if problem.unlimited:
             return LeastSquares().fit(problem)
         rows = _Rows.of(problem)
         if rows.total <= _ROUNDING * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0)
-        alike, found = self._estimates(rows, n_steps)
+        alike, found = self._estimates(rows)
         return replace(found, covariance=widening(rows.free) * (alike.covariance + found.covariance) / 2)
 
-    def _estimates(self, rows: "_Rows", n_steps: int) -> tuple[Estimate, Estimate]:
+    def _estimates(self, rows: "_Rows") -> tuple[Estimate, Estimate]:
         """Return the estimates for equal scales of the prior and for those that steps of EM find."""
         scales = np.ones(rows.z.shape[1])
         compared = (_Posterior.of(rows, factor) for factor in correlations(len(scales)))
         posterior = alike = max(compared, key=lambda one: one.evidence)
-        for _ in range(n_steps):
+        for _ in range(_STEPS):
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())
             posterior = _Posterior.of(rows, (np.sqrt(scales) * alike.factor.T).T)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtri
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Floats
 from mase.estimators.ridge import Ridge
 from mase.regression.covariance import MOST_CORRELATED, scatter
 from mase.regression.estimate import Estimate
@@ -58,8 +58,6 @@ class LeastSquares:
             of_noise = root @ ((q * problem.weights[:, None]).T @ q) @ root.T
         q *= _jackknifed(residuals, leverages, problem)[:, None]
         covariance = root @ (q.T @ q) @ root.T if problem.p <= MOST_CORRELATED else scatter(q @ root.T)
-        if problem.chains is not None:
-            covariance = _with(covariance, _between(q, root, problem.chains, gamma) * gamma**2)
         return Estimate(gamma, covariance, float(problem.p), leverages=leverages, of_noise=of_noise)
 
     def solve(self, problem: Problem) -> Floats:
@@ -78,26 +76,6 @@ def _jackknifed(residuals: Floats, leverages: Floats, problem: Problem) -> Float
         leverages = leverages + on_means(problem.weights, problem.groups)
     drawn = np.arange(problem.n) >= problem.n_certain
     return np.asarray(drawn * residuals / np.maximum(1 - leverages, 1e-12))
-
-
-def _between(q: Floats, root: Floats, chains: Ints, gamma: Floats) -> float:
-    """Return the variance of coefficients between chains beyond that of independent rows, as a share of their squares.
-
-    What a chain adds to the coefficients is the sum of the influences `q root'` of its rows, but for rows of all
-    chains. The share is a mean over the coefficients, weighted by the cube of their magnitude.
-    """
-    pulls, own = (q @ root.T)[chains >= 0], chains[chains >= 0]
-    sums = [pulls[own == chain].sum(axis=0) for chain in np.unique(own)]
-    if len(sums) < 2:
-        return 0.0
-    excess = len(sums) * np.var(sums, axis=0, ddof=1) - np.square(pulls).sum(axis=0)
-    weights = np.abs(gamma)
-    return max(0.0, float(weights @ excess) / max(float((weights**3).sum()), np.finfo(np.float64).tiny))
-
-
-def _with(covariance: Floats, variances: Floats) -> Floats:
-    """Return a covariance `(p, p)`, or variances `(p,)`, with these variances `(p,)` added."""
-    return covariance + (variances if covariance.ndim == 1 else np.diag(variances))
 
 
 def _too_few(problem: Problem) -> bool:

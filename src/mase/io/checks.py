@@ -171,9 +171,9 @@ def _response(path: str, response: Response, attribution: Attribution) -> Iterat
         yield f"{path}: 'link' is {response.link!r:.40}, expected a name"
     if not math.isfinite(response.value):
         yield f"{path}: 'value' is {response.value}, expected a finite number"
-    by_unit = [("scores", response.scores), ("standard_errors", response.standard_errors), *response.effects.items()]
-    for name, values in by_unit:
-        low = 0 if name.endswith(("standard_errors", error_of(""))) else -math.inf
+    errors = [("standard_errors", response.standard_errors), ("total_errors", response.interval_errors)]
+    for name, values in [("scores", response.scores), *errors, *response.effects.items()]:
+        low = 0 if name.endswith(("_errors", error_of(""))) else -math.inf
         yield from _numbers(f"{path}: {name!r:.40}", values, n_units, "unit", low)
     if sorted(response.order) != list(range(n_units)):
         yield f"{path}: 'order' is not a permutation, expected the index of each of the {n_units} units once"

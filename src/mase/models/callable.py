@@ -79,6 +79,7 @@ class Callable(Reopened):
     sha256 = None
     has_embeddings = False
     kind: ClassVar[str] = "function"  # what it is called before its name
+    cheap: ClassVar[bool] = True  # such models mostly answer in less time than a neural network
 
     def __init__(
         self,

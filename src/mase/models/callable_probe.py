@@ -117,7 +117,7 @@ class CallableProbe:
         """
         del rows
         kept = self.binding.kept_tokens(coordinates, "a function of texts")
-        return self._evaluated([self.rewriter.masked(row, self.replacement) for row in kept])
+        return self._evaluated(self.rewriter.masked_rows(kept, self.replacement))
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""

@@ -1,7 +1,7 @@
 """Build the input for a black box: a document with some of its words removed or replaced."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Self
 
@@ -41,6 +41,7 @@ class Rewriter:
     pieces: tuple[str, ...]
     words: tuple[tuple[slice, tuple[Span, ...]], ...]
     continues: tuple[bool, ...]
+    tables: "dict[tuple[int, str | None], _Joined]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, tokens: Tokens, coordinate_of_token: Ints) -> Self:
@@ -70,15 +71,44 @@ class Rewriter:
     def masked(self, kept: Bools, replacement: str | None) -> Contents:
         """Return the contents without the words that are not `kept` `(t,)`, or with the replacement in their place.
 
-        Words of one coordinate that touch, such as a word and its punctuation, get one replacement.
-
-
-        A number or a category gives way to its background value. A text that is one of several fields is empty if all
-        of its words are removed.
+        Words of one coordinate that touch, such as a word and its punctuation, get one replacement. A number or a
+        category gives way to its background value. A text that is one of several fields is empty if all of its words
+        are removed.
         """
-        rows = zip(self.pieces, kept.tolist(), self.continues, strict=True)
-        pieces = [piece if keep else None if continues else replacement for piece, keep, continues in rows]
-        return self._contents(pieces, ~kept)
+        return self.masked_rows(kept[None], replacement)[0]
+
+    def masked_rows(self, kept: Bools, replacement: str | None) -> list[Contents]:
+        """Return the contents as `masked` does for each of several rows `(b, t)`."""
+        numbers, t = np.arange(kept.shape[1]), kept.shape[1]
+        left: Bools = kept
+        items: Ints = np.broadcast_to(numbers, kept.shape)
+        if replacement is not None:
+            left = kept | np.array([not one for one in self.continues])
+            items = np.where(kept, numbers, numbers + t)
+        fields = range(len(self.words))
+        columns = [self._masked_field(field, kept, left, items, replacement) for field in fields]
+        return [*zip(*columns, strict=True)]
+
+    def _masked_field(
+        self, number: int, kept: Bools, left: Bools, items: Ints, replacement: str | None
+    ) -> Sequence[Scalar]:
+        """Return the content of a field for each row, whose words or replacements `items` are `left` `(b, t)`."""
+        part, (own, spans) = self.document.fields[number], self.words[number]
+        if part.value is not None:
+            if part.background is None:
+                return [part.value] * len(kept)
+            return [part.value if row.all() else part.background for row in kept[:, own]]
+        if not spans:
+            return [part.text] * len(kept)
+        if (number, replacement) not in self.tables:
+            words = dict(enumerate(self.pieces[own], own.start))
+            blanks = {} if replacement is None else dict.fromkeys((t + len(self.pieces) for t in words), replacement)
+            self.tables[number, replacement] = _Joined(part.text, spans, own.start, len(self.pieces), words | blanks)
+        table, texts = self.tables[number, replacement], []
+        for some, row in zip(left[:, own], items[:, own], strict=True):
+            chosen = row[some].tolist()
+            texts.append(table.text_of(chosen) if chosen or self.document.is_plain else "")
+        return texts
 
     def exchanged(self, sources: Ints) -> Contents:
         """Return the contents with word i replaced by word `sources[i]` `(t,)`.
@@ -92,23 +122,51 @@ class Rewriter:
         """Return what a function gets for the contents of the fields: a str, or a new dict."""
         if self.document.is_plain:
             return str(contents[0])
-        return {field.name: value for field, value in zip(self.document.fields, contents, strict=True)}
+        return {part.name: value for part, value in zip(self.document.fields, contents, strict=True)}
 
     def _contents(self, pieces: Sequence[str | None], replaced: Bools) -> Contents:
         contents: list[Scalar] = []
-        for field, (own, spans) in zip(self.document.fields, self.words, strict=True):
-            if field.value is None:
-                contents.append(self._rewritten(field.text, spans, pieces[own]))
-            elif field.background is not None and replaced[own].any():
-                contents.append(field.background)
+        for part, (own, spans) in zip(self.document.fields, self.words, strict=True):
+            if part.value is None:
+                contents.append(self._rewritten(part.text, spans, pieces[own]))
+            elif part.background is not None and replaced[own].any():
+                contents.append(part.background)
             else:
-                contents.append(field.value)
+                contents.append(part.value)
         return tuple(contents)
 
     def _rewritten(self, text: str, spans: Sequence[Span], pieces: Sequence[str | None]) -> str:
         if spans and not self.document.is_plain and all(piece is None for piece in pieces):
             return ""
         return rewritten(text, spans, pieces)
+
+
+class _Joined(dict[tuple[int, int], str]):
+    """What stands between two words that are left, and the second of these: a row of a text is a sequence of them.
+
+    A word that was replaced has its number plus `n`. Pairs are joined when they are first asked for.
+    """
+
+    def __init__(self, text: str, spans: Sequence[Span], first: int, n: int, pieces: dict[int, str]) -> None:
+        super().__init__()
+        self._spans, self._first, self._n, self._pieces = spans, first, n, pieces
+        self._before, self._after = text[: spans[0][0]], text[spans[-1][1] :]
+        self._gaps = [text[end:start] for (_, end), (start, _) in pairwise(spans)]
+
+    def __missing__(self, pair: tuple[int, int]) -> str:
+        one, other = (item % self._n - self._first for item in pair)
+        piece = self._pieces[pair[1]]
+        widest = max(self._gaps[one:other], key=_width)
+        found = (widest or (" " if joins(self._pieces[pair[0]], piece) else "")) + piece
+        self[pair] = found
+        return found
+
+    def text_of(self, left: Sequence[int]) -> str:
+        """Return the text of which these words are left."""
+        if not left:
+            return max(self._before, self._after, key=_width)
+        pairs = map(self.__getitem__, pairwise(left))
+        return "".join([self._before, self._pieces[left[0]], *pairs, self._after])
 
 
 def word_tokens(document: Document) -> Tokens:

@@ -14,7 +14,7 @@ __all__ = ["COLUMNS", "CsvTable", "cell", "rows_of"]
 COLUMNS = (
     "number", "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank",
     "link", "value", "r2", "method", "model", "seed", "error", "against", "cited",
-    "r2_held_out", "answer", "strength",
+    "r2_held_out", "answer", "total_error", "strength",
 )  # fmt: skip
 # Spreadsheets take a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

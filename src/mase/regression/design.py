@@ -9,7 +9,7 @@ from mase.arrays import Floats
 from mase.regression.laws import Aim, Laws, Mixture
 from mase.regression.problem import Distribution, Sample
 
-__all__ = ["AimedDesign", "ChainedDesign", "Design", "ExhaustiveDesign"]
+__all__ = ["AimedDesign", "Design", "DrawingDesign", "ExhaustiveDesign"]
 
 
 class Design(Protocol):
@@ -34,18 +34,15 @@ class Design(Protocol):
     def draw(self, rng: np.random.Generator, n: int, distribution: Distribution, gamma: Floats | None = None) -> Sample:
         """Return a sample of at most n rows from the distribution.
 
-        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far. A `ChainedDesign`
-        may get `(k, d, p)`.
+        After the first round, `gamma` `(p,)` holds the coefficients estimated from all rows so far. A `DrawingDesign`
+        gets draws of them `(d, p)`.
         """
         ...
 
 
 @runtime_checkable
-class ChainedDesign(Design, Protocol):
-    """A design in rounds that may have several chains, or go by draws of the coefficients.
-
-    With k chains or d draws it gets `gamma` `(k, d, p)`: for each chain the coefficients that are estimated from its
-    rows so far, or draws from their distribution.
+class DrawingDesign(Design, Protocol):
+    """A design in rounds that goes by draws of the coefficients so far from their distribution.
 
     Attributes
     ----------

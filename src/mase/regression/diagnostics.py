@@ -6,6 +6,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats
 from mase.attribution import LISTED, Note
+from mase.links import respond
 from mase.regression.estimate import Estimate
 from mase.regression.estimator import Estimator, Planner, Solver
 from mase.regression.one_thread import one_thread
@@ -25,10 +26,10 @@ __all__ = [
     "unexplained_halves",
 ]
 
-# Warn below these thresholds. docs/decisions/2026-11-22-unstable.md compares other values of the second. Below the
+# Warn below these thresholds. The second is such that as many validation texts have the note as before. Below the
 # third, of held-out R^2, the strongest scores under a prior are mostly too near 0 (2026-11-28-more-samples.md there).
 _POOR_R2 = 0.5
-_UNSTABLE = 0.85
+_UNSTABLE = 0.78
 _LOW_SCORES_R2 = 0.4
 # Round to 9 digits before ranking, so that floating-point noise does not order words.
 _DIGITS = 9
@@ -36,6 +37,8 @@ _DIGITS = 9
 # scores, which are differences of probabilities, are below one percentage point.
 _SATURATED = 0.999
 _TINY = 0.01
+# Where no row changes the probability or the log-odds by so much, nothing matters.
+_TRIFLE, _TRIFLE_OF_ODDS = 0.001, 0.05
 # Scores below this share of the change in response are rounding.
 _ROUNDING = 1e-9
 # A spread of responses below this share of their magnitude is rounding.
@@ -90,7 +93,7 @@ def coefficients(estimator: Estimator, problem: Problem) -> Floats:
 
 
 def planned(estimator: Estimator, problem: Problem) -> Estimate:
-    """Return the estimate by which a design with chains goes: a rough one, if the estimator has it."""
+    """Return the estimate by which later rows are chosen: a rough one, if the estimator has it."""
     return estimator.rough(problem) if isinstance(estimator, Planner) else estimator.fit(problem)
 
 
@@ -99,8 +102,8 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
 
     Take the k scores of largest magnitude. For each half, compute the share of their summed magnitude that belongs to
     coordinates which are also among the k strongest of that half (ties included). The result is the mean over both
-    halves. It is None if a half is too small or all scores are 0. Rows of several chains are solved as they are for the
-    next round.
+    halves. It is None if a half is too small or all scores are 0.
+    An estimator with a rough estimate is compared by that.
     """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
@@ -109,8 +112,9 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     strength = np.abs(gamma[first])
     if not strength.any():
         return None
-    rows, chained = [problem.rows(slice(start, None, 2)) for start in (0, 1)], problem.chains is not None
-    halves = [planned(estimator, half).gamma if chained else coefficients(estimator, half) for half in rows]
+    rows = [problem.rows(slice(start, None, 2)) for start in (0, 1)]
+    rough = isinstance(estimator, Planner)
+    halves = [planned(estimator, half).gamma if rough else coefficients(estimator, half) for half in rows]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
@@ -145,14 +149,18 @@ def quality_notes(
     r2: float | None,
     held_out: float | None,
     halves: float | None,
+    class_scores: Floats,
     *,
     gradients: bool,
 ) -> Iterator[Note]:
-    """Yield the notes about the quality of the scores."""
+    """Yield the notes about the quality of the scores, from the `class_scores` `(n, k)` of all rows."""
     n_rows, n_coordinates = sample.coordinates.shape
     same = constant(responses, oracle.text, estimate, gradients=gradients)
     if same is not None:
         yield Note("constant", same)
+        return
+    if (trifle := negligible(oracle, class_scores)) is not None:
+        yield Note("negligible", trifle)
         return
     if estimate.fallback is not None:
         yield Note("fallback", estimate.fallback)
@@ -168,7 +176,7 @@ def quality_notes(
         yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}{low}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
-        ended = not stopping.never and stopping.enough(estimate)
+        ended = stopping.ruled and stopping.enough(estimate)
         more = "a tighter stopping rule, or none" if ended else "a larger n_samples"
         strongest = f"{k} strongest units" if k > 1 else "strongest unit"
         yield Note(
@@ -216,6 +224,21 @@ def _shrunk(n_rows: int, n_coordinates: int) -> str:
     return (
         f"{n_rows:,} samples are fewer than the {n_coordinates:,} units: their scores are drawn to 0, which their "
         f"intervals do not count; use n_samples >= {2 * n_coordinates}"
+    )
+
+
+def negligible(oracle: Oracle, scores: Floats) -> str | None:
+    """Return the message for class scores `(n, k)` of rows that hardly differ from those of the text; else None."""
+    output = oracle.probe.output
+    if not output.has_classes:
+        return None
+    every = np.concatenate([oracle.start, scores])
+    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS)):
+        changes = respond(every, output, link, oracle.target)
+        if np.abs(changes[1:] - changes[0]).max(initial=0.0) >= least:
+            return None
+    return (
+        f"no copy of the text that was asked changes the probability by {_TRIFLE} or the log-odds by {_TRIFLE_OF_ODDS}"
     )
 
 

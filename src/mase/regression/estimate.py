@@ -23,6 +23,7 @@ class Estimate:
     `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
+    `bias` `(p,)` is the size of what a prior takes from gamma, which is the same with every seed; None for none.
     `further` has the estimates of other effects of the coordinates, by name.
     """
 
@@ -35,6 +36,7 @@ class Estimate:
     leverages: Floats | None = None
     changes: Floats | None = None
     of_noise: Floats | None = None
+    bias: Floats | None = None
     further: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     __eq__ = equal_fields
@@ -50,20 +52,36 @@ class Estimate:
             return self.covariance[np.ix_(first, second)]
         return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
 
-    def draws(self, rng: np.random.Generator, n: int) -> Floats:
-        """Return n draws `(n, p)` of independent normal coefficients with these means and variances."""
-        return self.gamma + np.sqrt(np.maximum(self.variances, 0.0)) * rng.standard_normal((n, len(self.gamma)))
+    def draws(self, rng: np.random.Generator, n: int, width: float = 1.0) -> Floats:
+        """Return n draws `(n, p)` of independent normal values with these means, and `width` times their errors."""
+        errors = width * np.sqrt(np.maximum(self.variances, 0.0))
+        return self.gamma + errors * rng.standard_normal((n, len(self.gamma)))
 
     def at(self, chosen: Ints) -> "Estimate":
         """Return the estimate of some of the coefficients `(a,)`."""
         spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
-        return replace(self, gamma=self.gamma[chosen], covariance=spread)
+        bias = None if self.bias is None else self.bias[chosen]
+        return replace(self, gamma=self.gamma[chosen], covariance=spread, bias=bias)
 
     def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
         """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
+        groups = list(groups)
+        if all(len(group) == 1 for group in groups):
+            own = np.array(groups, dtype=np.int64).ravel()
+            return self.gamma[own], np.sqrt(np.maximum(self.variances[own], 0.0))
         pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
         sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return sums, np.sqrt(np.maximum(variances, 0.0))
+
+    def total_errors(self, groups: Iterable[Ints]) -> Floats:
+        """Return the errors `(g,)` of the sum of the coefficients of each of g groups, with the bias of a prior.
+
+        They are those to the sums that endless rows would give; standard errors are those between seeds.
+        """
+        groups = list(groups)
+        _, errors = self.sums(groups)
+        bias = np.zeros(len(self.gamma)) if self.bias is None else self.bias
+        return np.hypot(errors, np.array([bias[group].sum() for group in groups], dtype=np.float64))
 
     def embedded(self, active: Ints, p: int) -> "Estimate":
         """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere.
@@ -81,8 +99,11 @@ class Estimate:
         spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
             self.variances if spread.ndim == 1 else self.covariance
         )
+        bias = None if self.bias is None else np.zeros(p)
+        if bias is not None:
+            bias[active] = self.bias
         further = {name: one.embedded(active, p) for name, one in self.further.items()}
-        return replace(self, gamma=gamma, covariance=spread, further=further)
+        return replace(self, gamma=gamma, covariance=spread, bias=bias, further=further)
 
     def check(self, p: int) -> None:
         """Check that these are p coefficients with their covariance, and so are those of further effects.

@@ -39,7 +39,7 @@ class Solver(Protocol):
 
 @runtime_checkable
 class Planner(Protocol):
-    """An estimator with a cheaper one of the same coefficients, by which a design with chains plans its next round."""
+    """An estimator with a cheaper one of the same coefficients, by which a design chooses its next rows."""
 
     def rough(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""

@@ -64,8 +64,10 @@ def _turns(problem: Problem) -> Floats:
 
 def _groups(z: Floats) -> Ints:
     """Return the number `(n,)` of the group of equal rows that each row of `(n, p)` is in, by first appearance."""
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in z + 0.0])  # -0.0 becomes 0.0
+    rows = np.ascontiguousarray(z + 0.0)  # -0.0 becomes 0.0
+    whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, number = np.unique(whole, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[number.ravel()])
 
 
 def _rounds(sample: Sample) -> Ints:
@@ -106,10 +108,10 @@ def _changed(problem: Problem, gamma: Floats, changes: Floats, groups: Ints) -> 
 
 def _sums(columns: Floats, labels: Ints) -> Floats:
     """Return for each row the sum of the rows `(n, k)` that have its label."""
-    _, index = np.unique(labels, return_inverse=True)
-    sums = np.zeros((index.max() + 1, columns.shape[1]))
-    np.add.at(sums, index, columns)
-    return np.asarray(sums[index])
+    order = np.argsort(labels, kind="stable")
+    begins = np.flatnonzero(np.diff(labels[order], prepend=labels.min() - 1))
+    sums = np.add.reduceat(columns[order], begins, axis=0)
+    return np.asarray(sums[np.searchsorted(labels[order][begins], labels)])
 
 
 def _refitted(problem: Problem, estimator: Estimator, groups: Ints) -> Floats:

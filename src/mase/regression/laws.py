@@ -111,23 +111,20 @@ class Mixture:
 # Returns the mixture that each of w scores `(w, p)` stands for.
 Aim = Callable[[Floats], Sequence[Mixture]]
 
-# Steps to the laws that follow from their own scores.
-_STEPS = 8
+# Steps to a mixture that follows from its own scores.
+_STEPS = 4
 
 
 def self_consistent(
-    aim: Aim, scores_under: Callable[[Sequence[Mixture]], Floats], p: int, n_paths: int = 1
-) -> list[Mixture]:
-    """Return mixtures that follow from the scores under them, one at the end of each path from p equal scores.
+    first: Mixture, mixture_of: Callable[[Floats], Mixture], scores_under: Callable[[Mixture], Floats]
+) -> Mixture:
+    """Return a mixture that follows from the scores `(p,)` under it, found from a first mixture on.
 
-    `scores_under` returns the scores `(w, p)` under the mixtures of w paths. The mixture of a step is the mean of those
-    for the scores of all steps before (fictitious play, Brown 1951). So where two words change places with each step,
-    both get the mean. Several mixtures may follow from their own scores. From equal scores on, words that may be
-    exchanged keep equal ones.
+    The mixture of a step is the mean of those that followed in all steps before (fictitious play, Brown 1951). So where
+    two words change places with each step, both get the mean. Several mixtures may follow from their own scores.
+    From that of equal scores on, words that may be exchanged keep equal ones.
     """
-    mixtures = [*aim(np.zeros((1, p)))] * n_paths
-    for step in range(2, _STEPS + 1):
-        mixtures = [
-            mixture.towards(more, 1 / step) for mixture, more in zip(mixtures, aim(scores_under(mixtures)), strict=True)
-        ]
-    return mixtures
+    mixture = first
+    for step in range(1, _STEPS + 1):
+        mixture = mixture.towards(mixture_of(scores_under(mixture)), 1 / step)
+    return mixture

@@ -55,9 +55,6 @@ class Sample:
         Index of the first row of each round.
     laws
         The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
-    chains
-        `(n,)`: the chain of each row, in a design whose rows depend on responses to rows of their own chain only, and
-        to rows of all chains, which are -1; None if there is only one chain.
     aim
         Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
     further
@@ -76,7 +73,6 @@ class Sample:
     n_certain: int = 0
     starts: tuple[int, ...] = (0,)
     laws: Laws | None = None
-    chains: Ints | None = None
     aim: Aim | None = None
     further: Mapping[str, Aim] = field(default_factory=dict)
 
@@ -92,7 +88,6 @@ class Sample:
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
             laws=None if self.laws is None else self.laws.rows(slice(n)),
-            chains=None if self.chains is None else self.chains[:n],
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -106,7 +101,6 @@ class Sample:
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
             laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
-            chains=None if self.chains is None or more.chains is None else np.append(self.chains, more.chains),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -141,7 +135,6 @@ class Sample:
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
         laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
-        chains = None if self.paired or self.chains is None else self.chains[m:]
         problem = Problem(
             z=z[m:],
             y=y[m:],
@@ -153,7 +146,6 @@ class Sample:
             exact=exact,
             exhaustive=self.exhaustive,
             laws=laws,
-            chains=chains,
             aim=self.aim,
             further=self.further,
             n_certain=self.n_certain,
@@ -184,8 +176,6 @@ class Problem:
         Whether the rows are all possible rows of the design.
     laws
         The laws of the rows; None if they are not known, and for half differences of mirrored rows.
-    chains
-        The chain of each row `(n,)`, -1 for rows of all chains; None if there is only one.
     aim
         Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
     further
@@ -204,7 +194,6 @@ class Problem:
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
     laws: Laws | None = None
-    chains: Ints | None = None
     aim: Aim | None = None
     further: Mapping[str, Aim] = field(default_factory=dict)
     n_certain: int = 0
@@ -241,18 +230,7 @@ class Problem:
         z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
         slopes = None if self.gradients is None else self.gradients[chosen]
         laws = None if self.laws is None else self.laws.rows(chosen)
-        chains = None if self.chains is None else self.chains[chosen]
-        rest = replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, chains=chains)
-        return replace(rest, n_certain=0)
-
-    def by_chain(self) -> "list[Problem]":
-        """Return the problems of the rows of each chain, each with the rows of all chains."""
-        if self.chains is None:
-            return [self]
-        common, own = self.chains < 0, np.unique(self.chains[self.chains >= 0])
-        if len(own) == 0:
-            return [replace(self, chains=None)]
-        return [replace(self.rows(common | (self.chains == chain)), chains=None) for chain in own]
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, n_certain=0)
 
     def split(self) -> "Problem":
         """Return the problem in which a row of several laws is several rows, each of one law."""

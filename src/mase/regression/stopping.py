@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mase.attribution import Note
+from mase.attribution.verdict import certain_places
 from mase.defaults import CONFIDENCE
 from mase.errors import OptionError
 from mase.regression.estimate import Estimate
@@ -36,11 +37,15 @@ class Stopping:
         than the joint (Bonferroni) normal bound on their difference.
     confidence
         Confidence level of `stable_top`.
+    certain_place
+        Stop as soon as a place is certain (`mase.attribution.verdict`), else ask all rows. This is no rule of a user:
+        models that cost little are asked on by it where no place is certain.
     """
 
     tolerance: float | None = None
     stable_top: int | None = None
     confidence: float = CONFIDENCE
+    certain_place: bool = False
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and not (is_real(self.tolerance) and 0 < self.tolerance < np.inf):
@@ -53,12 +58,19 @@ class Stopping:
     @property
     def never(self) -> bool:
         """Whether all rows are evaluated."""
-        return self.tolerance is None and self.stable_top is None
+        return not (self.ruled or self.certain_place)
+
+    @property
+    def ruled(self) -> bool:
+        """Whether there is a rule of a user."""
+        return self.tolerance is not None or self.stable_top is not None
 
     def enough(self, estimate: Estimate) -> bool:
         """Return whether the estimate is certain enough; one without errors or from a fallback estimator never is."""
         if self.never or estimate.fallback is not None or _unknown(estimate):
             return False
+        if self.certain_place:
+            return certain_places(estimate.gamma, np.sqrt(np.maximum(estimate.variances, 0.0))) > 0
         precise = self.tolerance is None or relative_error(estimate) <= self.tolerance
         stable = self.stable_top is None or top_margin(estimate, self.stable_top, self.confidence) >= 1
         return precise and stable
@@ -96,7 +108,7 @@ class Stopping:
         if solved is None:
             return min(cap, max(fewest, 2 * step * (int(sample.coordinates.shape[1]) + 3)))
         problem, estimate = solved
-        if _unknown(estimate):
+        if _unknown(estimate) or self.certain_place:
             return cap
         residual_dof = max(problem.n - problem.p - problem.n_intercepts, 2)
         needed = problem.p + problem.n_intercepts + residual_dof * self._excess(estimate) ** 2
@@ -114,7 +126,7 @@ class Stopping:
 
     def notes(self, estimate: Estimate) -> Iterator[Note]:
         """Yield the notes for a budget that was spent before the rule was met."""
-        if self.never or self.enough(estimate):
+        if not self.ruled or self.enough(estimate):
             return
         if _unknown(estimate):
             code, rule = ("top-unstable", "stable_top") if self.tolerance is None else ("tolerance-missed", "tolerance")

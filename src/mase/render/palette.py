@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.attribution import Attribution, Word
 from mase.attribution.response import Z95, in_order
+from mase.attribution.verdict import NEGLIGIBLE
 
 __all__ = [
     "BLUE",
@@ -46,7 +47,8 @@ _ONE_DIGIT = Context(prec=1, rounding=ROUND_UP)
 
 def error95(word: Word) -> float | None:
     """Return half the width of the 95 % interval of a word's score; None if it has none."""
-    return None if word.standard_error is None else Z95 * word.standard_error
+    error = word.standard_error if word.total_error is None else word.total_error
+    return None if error is None else Z95 * error
 
 
 def are_estimates(attribution: Attribution) -> bool:
@@ -57,7 +59,7 @@ def are_estimates(attribution: Attribution) -> bool:
 
 def has_intervals(attribution: Attribution) -> bool:
     """Return whether a score has an interval. Exact scores, and those that are not estimates, have none."""
-    return any(attribution.responses[0].standard_errors)
+    return any(attribution.responses[0].interval_errors)
 
 
 def is_unsigned(attribution: Attribution) -> bool:
@@ -89,7 +91,7 @@ class Scale:
     """The scale of one text: its largest absolute score, and the number of decimals that shows three digits of it.
 
     `decimals` is None for very small or very large scores, which are shown with an exponent. `intervals` says whether
-    the scores of the text have intervals, and `signs` whether a sign means something.
+    the scores of the text have intervals, `signs` whether a sign means something, and `marks` whether anything matters.
 
     Examples
     --------
@@ -102,13 +104,14 @@ class Scale:
     decimals: int | None
     intervals: bool = True
     signs: bool = True
+    marks: bool = True
 
     @classmethod
-    def of(cls, maximum: float, *, intervals: bool = True, signs: bool = True) -> Self:
+    def of(cls, maximum: float, *, intervals: bool = True, signs: bool = True, marks: bool = True) -> Self:
         """Return the scale of scores of at most this absolute value."""
         digits = 2 - math.floor(math.log10(maximum)) if maximum else 3
         plain = digits <= _MOST_DECIMALS and maximum < _LARGEST
-        return cls(maximum, max(0, digits) if plain else None, intervals, signs)
+        return cls(maximum, max(0, digits) if plain else None, intervals, signs, marks)
 
     def level(self, word: Word, levels: int) -> int:
         """Return the strength of a word from 1 to `levels`, or 0 if it is not marked."""
@@ -118,7 +121,7 @@ class Scale:
         """Return the strengths `(w,)` of words from 1 to `levels`, or 0 where a word is not marked."""
         shares = np.abs(scores) / (self.maximum or 1.0)
         strengths = np.minimum(levels, np.ceil(shares * levels - 1e-9)).astype(np.int64)
-        return np.where(shares < _UNMARKED, 0, strengths)
+        return np.where((shares < _UNMARKED) | (not self.marks), 0, strengths)
 
     def signed(self, value: float) -> str:
         """Return a score with its sign, if there are any."""
@@ -147,4 +150,5 @@ class Scale:
 def scale_of(attribution: Attribution) -> Scale:
     """Return the scale of one text."""
     largest = max(map(abs, attribution.responses[0].scores), default=0.0)
-    return Scale.of(largest, intervals=has_intervals(attribution), signs=attribution.signed)
+    marks = all(note.code != NEGLIGIBLE for note in attribution.own_notes)
+    return Scale.of(largest, intervals=has_intervals(attribution), signs=attribution.signed, marks=marks)

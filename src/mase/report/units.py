@@ -55,7 +55,7 @@ class Units:
             starts=np.maximum(_numbers(table, "start", 0), 0)[order],
             ends=_numbers(table, "end", 0)[order],
             scores=_floats(table, "score")[order],
-            errors=_floats(table, "standard_error")[order],
+            errors=_interval_errors(table)[order],
             cited=table.column("cited").fill_null(False).to_numpy()[order],
         )
 
@@ -127,6 +127,12 @@ def _numbers(table: "pa.Table", name: str, missing: int) -> Ints:
 
 def _floats(table: "pa.Table", name: str) -> Floats:
     return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
+def _interval_errors(table: "pa.Table") -> Floats:
+    """Return the errors of which intervals are shown: total errors, or standard errors in runs without these."""
+    total = _floats(table, "total_error")
+    return np.where(np.isnan(total), _floats(table, "standard_error"), total)
 
 
 def _coded(table: "pa.Table", name: str) -> tuple[list[str | None], Ints]:

@@ -175,6 +175,7 @@ def _response(
         value=fsum(share.weight * share.value for share in shares),
         scores=scores,
         standard_errors=of_units([response.standard_errors for response in found]),
+        total_errors=of_units([response.interval_errors for response in found]),
         order=tuple(ranking(scores).tolist()),
         r2=_worst(response.r2 for response in found),
         effects={

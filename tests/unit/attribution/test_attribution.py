@@ -16,7 +16,7 @@ def test_words_are_a_view_of_units_and_the_first_response():
     made = two_fields()
     assert made.words == ("Great", "film", "Dull")
     assert made.spans == ((0, 5), (6, 10), (0, 4))
-    assert made.word_scores[2] == Word("Dull", 0, 4, "hypothesis", -0.5, 0.2)
+    assert made.word_scores[2] == Word("Dull", 0, 4, "hypothesis", -0.5, 0.2, 0.2)
     assert made.as_list() == [("Great", 1.0), ("film", 0.0), ("Dull", -0.5)]
     assert made.scores.tolist() == [1.0, 0.0, -0.5]
     assert np.isnan(made.standard_errors).tolist() == [False, True, False]
@@ -80,9 +80,9 @@ def test_a_run_has_both_effects_whichever_is_the_score():
             mase.Explainer(predict, method=method, n_samples=200)(text, target=1)
             for method in ("mase", "mase-rationale")
         )
-        assert default.effect("kept").scores == pytest.approx(rationale.scores, abs=1e-12)
-        assert rationale.effect("removed").scores == pytest.approx(default.scores, abs=1e-12)
-        assert rationale.effect("removed").standard_errors == pytest.approx(default.standard_errors, abs=1e-12)
+        assert default.effect("kept").scores == pytest.approx(rationale.scores, abs=1e-6)
+        assert rationale.effect("removed").scores == pytest.approx(default.scores, abs=1e-6)
+        assert rationale.effect("removed").standard_errors == pytest.approx(default.standard_errors, abs=1e-6)
         assert rationale.scores.max() > 1.2 * default.scores.max()  # each is of use only beside the other
 
 

@@ -14,7 +14,7 @@ def test_a_frame_has_a_row_per_response_and_unit():
     found = two_fields().to_frame()
     assert list(found.columns) == [
         "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
-        "strength", "leave_one_out",
+        "total_error", "strength", "leave_one_out",
     ]  # fmt: skip
     assert found["response"].tolist() == ["pos"] * 3 + ["neg"] * 3
     assert found["text"].tolist() == ["Great", "film", "Dull"] * 2

@@ -40,6 +40,22 @@ def test_a_run_is_not_continued_with_other_classes(tmp_path):
     assert run(tmp_path / "run", model=named).texts().equals(made.texts())
 
 
+@without_checksum
+def test_a_run_of_the_gaussian_process_is_read_and_compared_and_not_continued(tmp_path):
+    options = {"model": mase.models.Callable(judge, ["a", "b"], name="judge"), "estimator": "kernel-ridge"}
+    made = run(tmp_path / "run", **options)
+    path = tmp_path / "run" / "run.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    assert manifest["asked"]["method"]["estimator"]["name"] == "kernel-ridge"
+    manifest["asked"]["method"]["estimator"]["name"] = "gaussian-process"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(DataError, match=r"gaussian-process, which version 0[.]3 replaced by kernel-ridge"):
+        run(tmp_path / "run", **options)
+    assert mase.open_run(tmp_path / "run").texts().equals(made.texts())
+    other = run(tmp_path / "other", **options)
+    assert mase.compare(mase.open_run(tmp_path / "run"), other)
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("max_length", 6), ("keep", "end"), ("enter", "words"), ("tokenizer", "another")],

@@ -104,7 +104,7 @@ def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, 
 
 
 def test_a_part_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("mase.corpus.folder.LARGEST_TABLE", 600)
+    monkeypatch.setattr("mase.corpus.folder.LARGEST_TABLE", 700)
     with pytest.raises(DataError, match="smaller part_size"):
         run(tmp_path / "run")
     assert run(tmp_path / "small", part_size=1).is_complete

@@ -16,7 +16,7 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
     In the last quarter of its rows it is the other way round.
     """
     truth = np.linspace(3, -3, 30)
-    found = run(linear(truth), "mase", n_samples=5000, estimator="least-squares")
+    found = run(linear(truth), "mase", n_samples=5000, design="focused(rounds=5, n_draws=0)", estimator="least-squares")
     assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
     rows = 0.5 - found.problem.z.reshape(5, 1000, 30)
     sparse = rows[0].mean(axis=1) > 0.75
@@ -45,7 +45,7 @@ def test_shares_are_from_0_to_1(name, value):
 
 
 @pytest.mark.parametrize("value", [-1, 2.5, True])
-@pytest.mark.parametrize("name", ["rounds", "n_top", "chains", "n_draws"])
+@pytest.mark.parametrize("name", ["rounds", "n_top", "n_draws"])
 def test_numbers_are_integers(name, value):
     with pytest.raises(OptionError, match=f"{name} is {value!r}, expected an integer"):
         Focused(**{name: value})
@@ -79,41 +79,12 @@ def test_redundant_words_show_in_an_adaptive_design_only():
     assert focused[:6].min() > 1.5 * blind[:6].max()
 
 
-def test_the_rows_of_a_chain_go_by_its_own_coefficients():
-    design = Focused(chains=2)
-    distribution, up = design.distribution(np.ones(30)), np.arange(30.0)
-    first = design.draw(np.random.default_rng(0), 400, distribution)
-    assert (len(first.laws.shares), set(first.chains)) == (2, {-1})  # the first round is for both
-    assert design.draw(np.random.default_rng(0), 9, distribution, up).chains[:4].tolist() == [0, 1, 0, 1]
-    later = design.draw(np.random.default_rng(0), 4000, distribution, np.stack([up, -up])[:, None])
-    masked, half = 1 - later.coordinates, np.arange(4000) < 3000
-    expected = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 2))
-    assert masked[half & (later.chains == 0)].mean(axis=0) == pytest.approx(expected[::-1], abs=0.06)
-    assert masked[half & (later.chains == 1)].mean(axis=0) == pytest.approx(expected, abs=0.06)
-    assert len(later.laws.shares) == 4
-
-
 def test_draws_of_the_coefficients_are_averaged():
-    design = Focused(chains=1, n_draws=2)
+    design = Focused(n_draws=2)
     up = np.arange(30.0)
-    later = design.draw(np.random.default_rng(0), 4, design.distribution(np.ones(30)), np.stack([up, -up])[None])
+    later = design.draw(np.random.default_rng(0), 4, design.distribution(np.ones(30)), np.stack([up, -up]))
     rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 2))
     assert later.laws.rates[0] == pytest.approx(1 - (rates + rates[::-1]) / 2)
-
-
-def test_chains_take_turns_with_draws_that_are_known_to_all():
-    design, up = Focused(chains=2), np.arange(30.0)
-    later = design.draw(np.random.default_rng(0), 400, design.distribution(np.ones(30)), np.stack([up, -up])[None])
-    rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 2))
-    assert later.laws.rates[:2] == pytest.approx(1 - np.stack([rates[::-1], rates]))
-
-
-def test_chains_that_go_by_draws_find_a_linear_model():
-    truth = np.linspace(3, -3, 20)
-    found = run(linear(truth), "mase", n_samples=400, design="focused(chains=2, n_draws=5)")
-    assert found.estimate.gamma == pytest.approx(truth, abs=1e-8)
-    assert np.unique(found.problem.chains, return_counts=True)[1].tolist() == [80, 160, 160]
-    assert found.problem.n_intercepts == 2 + 4 * 2 * 2
 
 
 @pytest.mark.parametrize("effect", ["removed", "kept"])

@@ -64,7 +64,7 @@ def test_the_schema_has_the_documented_keys():
     assert set(plain["fit"]) == {"split_half", "condition", "n_queries", "n_gradients", "seconds", "precision"}
     assert set(plain["responses"][0]) == {
         "name", "link", "value", "scores", "standard_errors", "order", "r2", "effects", "r2_held_out", "exact",
-        "signed", "token_scores", "intercept", "interactions", "against", "split_half",
+        "signed", "token_scores", "intercept", "interactions", "against", "split_half", "total_errors",
     }  # fmt: skip
     assert plain["notes"] == [{"code": "unstable", "message": "beware", "unit": None, "response": None}]
     assert plain["truncation"] == {"n_kept": 3, "n_total": 9, "kept": "end"}

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mase
+from mase.document import Document
 from mase.metrics.masking import masker
 from mase.models import Callable
+from mase.models.rewriting import Rewriter, rewritten, word_tokens
 from mase.text import find_words
 
 
@@ -156,3 +158,26 @@ def test_a_unit_of_several_words_is_out_as_one(text, units, out, removed, replac
     kept = [index != out for index in range(n)]
     assert asked(text, kept, units) == removed
     assert asked(text, kept, units, mask_token="[M]") == replaced
+
+
+def slowly(rewriter, kept, replacement):
+    """Return the texts of rows one by one, word by word."""
+    for row in kept:
+        words = zip(rewriter.pieces, row, rewriter.continues, strict=True)
+        pieces = [piece if keep else None if continues else replacement for piece, keep, continues in words]
+        ((own, spans),) = rewriter.words
+        yield rewritten(rewriter.document.text, spans, pieces[own])
+
+
+@pytest.mark.parametrize("replacement", [None, "[MASK]", "x"])
+@pytest.mark.parametrize(
+    "text", ["open-source, as  ever", "  a b\n\n c, d.e 12 ", "word", "我们 a我\n b", "don't-stop  (now)!"]
+)
+def test_many_rows_are_rewritten_as_one_by_one(text, replacement):
+    tokens = word_tokens(Document.of(text))
+    for coordinates in (np.arange(len(tokens.pieces)), np.arange(len(tokens.pieces)) // 2):
+        rewriter = Rewriter.of(tokens, coordinates)
+        words = np.random.default_rng(0).integers(0, 2, (200, coordinates.max() + 1), dtype=bool)
+        words[:2] = [[True], [False]]
+        kept = words[:, coordinates]
+        assert [one for (one,) in rewriter.masked_rows(kept, replacement)] == [*slowly(rewriter, kept, replacement)]

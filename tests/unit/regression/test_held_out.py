@@ -10,7 +10,7 @@ from mase.designs import DESIGNS
 from mase.designs.focused import Focused
 from mase.designs.placement import single
 from mase.estimators import ESTIMATORS
-from mase.estimators.gaussian_process import GaussianProcess
+from mase.estimators.kernel_ridge import KernelRidge
 from mase.estimators.least_squares import LeastSquares
 from mase.measure import measure
 from mase.methods import resolve
@@ -26,7 +26,7 @@ COINS = Distribution(0.5, Covariance(np.full(6, 0.5)))
 
 def rounds(p, n, seed):
     """Return n rows of two rounds, the second of which masks the last words most."""
-    rng, design = np.random.default_rng(seed), Focused(chains=1)
+    rng, design = np.random.default_rng(seed), Focused()
     distribution = design.distribution(np.ones(p))
     return design.draw(rng, n // 2, distribution).joined(design.draw(rng, n // 2, distribution, np.arange(float(p))))
 
@@ -151,9 +151,9 @@ def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
         sample, more = rounds(p, n, seed), rounds(p, 2_000, 100 + seed)
         y, answers = curved(sample.coordinates), curved(more.coordinates)
         problem, others = sample.problem(y, None), more.problem(answers, None)
-        estimate = GaussianProcess().fit(problem)
-        by_changes.append(held_out_r2(sample, y, problem, GaussianProcess(), estimate))
-        by_fits.append(held_out_r2(sample, y, problem, GaussianProcess(), replace(estimate, changes=None)))
+        estimate = KernelRidge().fit(problem)
+        by_changes.append(held_out_r2(sample, y, problem, KernelRidge(), estimate))
+        by_fits.append(held_out_r2(sample, y, problem, KernelRidge(), replace(estimate, changes=None)))
         left = others.squares(others.y - others.z @ estimate.gamma) / others.squares(others.y)
         fresh.append(1 - left)
     assert np.mean(by_changes) == pytest.approx(np.mean(by_fits), abs=0.05)
@@ -251,7 +251,7 @@ def test_what_differs_between_rounds_does_not_count_as_explained():
     probe = FunctionProbe(lambda c: c.sum(axis=1) + 3 * np.sin(50 * c @ np.arange(40.0)), 40)
     found = measure(probe, resolve("mase", link="logit", n_samples=500), 0, np.random.default_rng(0))
     problem = found.problem
-    assert problem.n_intercepts == 2 + 4 * 2 * 2
+    assert problem.n_intercepts == 2 + 3 * 2
     errors = problem.y - problem.z @ found.estimate.gamma
     assert found.r2_held_out < found.r2 < 1 - errors.var() / problem.y.var() - 0.02
 
@@ -265,7 +265,7 @@ def test_a_linear_model_is_predicted():
 
 def test_the_note_speaks_of_the_rows_left_out():
     probe = FunctionProbe(lambda c: curved(c - 0.7), 60)
-    found = measure(probe, resolve("mase", link="logit", n_samples=400), 0, np.random.default_rng(0))
+    found = measure(probe, resolve("mase", link="logit", n_samples=250), 0, np.random.default_rng(0))
     assert found.r2_held_out < min(found.r2, 0.5)
     (note,) = (note for note in found.notes if note.code == "poor-fit")
     assert f"{found.r2_held_out:.0%}" in note.message
@@ -273,7 +273,7 @@ def test_the_note_speaks_of_the_rows_left_out():
 
 @pytest.mark.parametrize(
     ("n_said", "disturbed", "method", "told"),
-    [(8, 3.8, "mase", True), (8, 0.0, "mase", True), (1, 3.8, "mase", False), (8, 3.8, "lime", False)],
+    [(8, 3.8, "mase", True), (8, 0.0, "mase", True), (1, 4.2, "mase", False), (8, 3.8, "lime", False)],
 )
 def test_the_note_says_where_more_samples_find_stronger_scores(n_said, disturbed, method, told):
     """Words say the same, so that one of them is enough; other words disturb, each of them only beside another."""

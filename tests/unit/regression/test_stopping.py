@@ -161,7 +161,7 @@ def test_a_rule_that_stops_has_asked_every_round(rule):
     assert problem.n < 1000
     assert problem.n >= 350 + 2 * 30  # as many as a text of so many words gets by default
     fair = (problem.laws.rates == 0.5).all(axis=1)
-    assert problem.laws.shares[fair].sum() == pytest.approx(problem.n / 10, abs=1.5)
+    assert problem.laws.shares[fair].sum() == pytest.approx(problem.n / 8, abs=1.5)
     assert abs(early - wanted) < 0.6 * abs(fair_coins - wanted)
 
 

@@ -86,11 +86,12 @@ def test_words_are_marked_by_colour_and_line_with_their_number():
 
 
 def test_the_page_tells_prediction_fit_warnings_and_origin():
-    made = attribution(target="neg", truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
+    made = attribution(target="neg", truncation=Truncation(9, 12, "end"), notes=[("poor-fit", "two halves differ")])
     text = Reader(page([made, attribution()])).text
     for part in (
         "2 texts explained: lstm-imdb", "1. pos 80.0\u00a0%",
-        "Read with care: two halves differ.", "against neg (not the prediction)",
+        "Read with care: two halves differ; the 2 strongest words are certain, 3rd place is open.",
+        "against neg (not the prediction)",
         "two halves differ",
         "scores: probability of neg · R² 0.98 · the model was asked 1,001 times",
         "The model read only the last 9 of 12 tokens.",
@@ -221,8 +222,8 @@ def test_a_page_of_several_texts_lists_and_filters_them():
     source = page(
         [
             of_class("pos", 0.6, 0.9, se=0.001),
-            of_class("neg", 0.9, 0.7, notes=[("unstable", "halves differ")]),
-            of_class("pos", 0.8, 0.6, notes=[("unstable", "halves differ")]),
+            of_class("neg", 0.9, 0.7, notes=[("poor-fit", "halves differ")]),
+            of_class("pos", 0.8, 0.6, notes=[("poor-fit", "halves differ")]),
         ]
     )
     orders = dict(re.findall(r"<ul class=by-(\w+)>(.*?)</ul>", source))

@@ -34,11 +34,11 @@ def shown(made, *, width=100, color=None, encoding="utf-8", details=True, **envi
 
 
 def test_summary_is_plain_lines():
-    made = attribution(truncation=Truncation(9, 12, "end"), notes=[("unstable", "two halves differ")])
+    made = attribution(truncation=Truncation(9, 12, "end"), notes=[("poor-fit", "two halves differ")])
     assert repr(made) == summary(made)
     assert summary(made, top=2).splitlines() == [
         "Attribution for pos by lstm-imdb: predicted pos 80.0 %",
-        "read with care: two halves differ",
+        "read with care: two halves differ; the 2 strongest words are certain, 3rd place is open",
         "  superb  +0.250 ± 0.020",
         "  dull    −0.125 ± 0.020",
         "2 strongest of 11 words; probability of pos, ± 95 % interval (sampling)",
@@ -55,7 +55,7 @@ def test_the_verdict_comes_before_the_text_and_the_evidence_last():
     found = Evidence((best,), (Changed((3, 9), "pos", 0.9, 0.9, 2.2),), FlipSet((3,), "neg", 0.6, smallest=True))
     for width in (100, 60):
         lines = shown(attribution(evidence=found, se=0.001), width=width).splitlines()
-        assert lines[1].startswith("reliable: another seed would keep 4 of the 5")
+        assert lines[1].startswith("reliable: the 4 strongest words are certain")
         assert " ".join(" ".join(lines).split()).endswith(
             "without “superb”: neg 60.0 %, the smallest set that flips it "
             "without “superb” and “dull”: neg 63.0 %; with them alone: pos 90.0 %"

@@ -52,7 +52,7 @@ _VARIANTS = (
     *(
         f"mase+design=focused({part})"
         for part in (
-            *("rounds=1", "rounds=3", "rounds=10", "chains=1", "n_draws=0", "complement=0.0", "complement=0.5"),
+            *("rounds=1", "rounds=3", "rounds=10", "n_draws=0", "complement=0.0", "complement=0.5"),
             *("sparse=0.0", "sparse=1.0", "n_top=8", "n_top=25", "softness=1.0", "softness=4.0"),
             *("p_high=0.7", "p_high=0.95", "p_low=0.3", "effect=kept"),
         )

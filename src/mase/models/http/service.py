@@ -146,6 +146,7 @@ class Service(Callable):
 
     kind: ClassVar[str] = "served model"
     waits: ClassVar[bool] = True  # for the server
+    cheap: ClassVar[bool] = False
 
     def __init__(
         self,
