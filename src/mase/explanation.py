@@ -44,13 +44,7 @@ def explain(
 
 
 def _check_no_text(model: Any) -> None:
-    """Check, before a model is opened, that what stands in its place is no text: the name of no model has a space.
-
-    Raises
-    ------
-    DataError
-        If it is a str with white space, and no file or folder has this name.
-    """
+    """Check, before a model is opened, that what stands in its place is no text: the name of no model has a space."""
     if isinstance(model, str) and len(model.split(maxsplit=1)) > 1 and not is_taken(model):
         raise DataError(
             f"model is {model!r:.60}, which is no file or folder, expected a model, its name, its folder or its URL; "

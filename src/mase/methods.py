@@ -161,13 +161,7 @@ _FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_s
 
 
 def _method(name: str, row: Mapping[str, Any]) -> Method:
-    """Return the method of a row of the table, with its parts imported.
-
-    Raises
-    ------
-    PluginError
-        If a row of another package has an unknown key, or lacks one.
-    """
+    """Return the method of a row of the table, with its parts imported."""
     if not isinstance(row, Mapping) or not row.keys() <= _FIELDS:
         raise PluginError(
             f"method {name!r} is {row!r:.80}, expected a mapping with keys from {', '.join(sorted(_FIELDS))}"
@@ -226,13 +220,7 @@ _PART_METHODS = {"space": ("apply", "offset"), "design": ("distribution", "draw"
 
 
 def _check_part(part: str, value: Any) -> None:
-    """Check that a value can be a part of a method.
-
-    Raises
-    ------
-    OptionError
-        If it is a class, or something else than such a part.
-    """
+    """Check that a value can be a part of a method."""
     if value is None:
         return
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in _PART_METHODS[part]):
@@ -241,14 +229,7 @@ def _check_part(part: str, value: Any) -> None:
 
 
 def _regression(method: Method, **parts: Any) -> Regression:
-    """Return the regression of the method with other parts.
-
-    Raises
-    ------
-    OptionError
-        If the method is not a regression; if sigma or center are given and its design is not Gaussian; or if its
-        estimator is only valid for its own design.
-    """
+    """Return the regression of the method with other parts."""
     if not isinstance(method.strategy, Regression):
         raise OptionError(
             f"{' and '.join(parts)} given for the method {method.name!r}, which is a procedure, expected none, or "
@@ -272,11 +253,6 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
 
     A closed form (`needs_base`) for a design with a fixed distribution, such as occlusion, is valid for that
     distribution only.
-
-    Raises
-    ------
-    OptionError
-        If it is not valid.
     """
     original, estimator = regression.design, regression.estimator
     if estimator.needs_base and not isinstance(original, Gaussian) and type(design) is not type(original):

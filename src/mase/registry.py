@@ -88,15 +88,7 @@ class Registry(Mapping[str, Any]):
         return getattr(importlib.import_module(module), attribute)
 
     def _added(self, name: str) -> Any:
-        """Return the object that another package adds under a name.
-
-        Raises
-        ------
-        UnknownNameError
-            If no package adds the name.
-        PluginError
-            If two packages add it, it cannot be imported, or nothing can be made from its entry.
-        """
+        """Return the object that another package adds under a name."""
         points = [point for point in self._points() if point.name == name]
         if not points:
             raise unknown(self.kind, name, list(self.names))
@@ -208,13 +200,7 @@ class Registry(Mapping[str, Any]):
 
 @cache
 def _entry_points(group: str, _path: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of a group from all packages on the search path; cached, because reading is slow.
-
-    Raises
-    ------
-    PluginError
-        If those of a package, whatever their group, cannot be read.
-    """
+    """Return the entry points of a group from all packages on the search path; cached, because reading is slow."""
     from importlib.metadata import distributions, entry_points
 
     try:

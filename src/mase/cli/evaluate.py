@@ -214,13 +214,7 @@ def evaluate(
 def _claimed(
     output: str | None, plot: str | None, tables: tuple[str, ...], read: Mapping[str, str | None], *, overwrite: bool
 ) -> "Claims":
-    """Claim the files that the command writes, until it ends. They are none of those that it reads, by option.
-
-    Raises
-    ------
-    MaseError
-        If a file cannot be written or must not be replaced, or there is no matplotlib for the picture.
-    """
+    """Claim the files that the command writes, until it ends. They are none of those that it reads, by option."""
     from mase.cli.output_files import Destination, Policy
     from mase.cli.paths import check_files
     from mase.cli.result_tables import Claims

@@ -70,13 +70,7 @@ def estimate(source: Source, explainer: "Explainer", question: Question, plan: P
 
 
 def _measured(explainer: "Explainer", question: Question, texts: Sequence[Input]) -> tuple[int, float, float]:
-    """Return the number of texts that were explained, and seconds and evaluations per text.
-
-    Raises
-    ------
-    MaseError
-        If none can be explained.
-    """
+    """Return the number of texts that were explained, and seconds and evaluations per text."""
     begun, first_error = time.perf_counter(), None
     seconds: list[float] = []
     n_queries: list[int] = []

@@ -196,13 +196,7 @@ class _Tally:
         self.checksum.update(json.dumps([item.id, text, item.kept, str(item.error or "")]).encode())
 
     def check(self, table: Table) -> None:
-        """Check that the table had a text, if it had a row, and the columns to keep.
-
-        Raises
-        ------
-        DataError
-            If it had not.
-        """
+        """Check that the table had a text, if it had a row, and the columns to keep."""
         if not self.n:
             return
         if not self._has_text:

@@ -90,15 +90,7 @@ class Description:
 
 
 def _check_lasting(explainer: "Explainer") -> None:
-    """Check that the settings of an explainer mean the same in another process, and that a run can keep its results.
-
-    Raises
-    ------
-    NotPicklableError
-        If the units are those of a lambda or of another function without a name in a module.
-    OptionError
-        If the explainer zooms in.
-    """
+    """Check that the settings of an explainer mean the same in another process, and that a run can keep its results."""
     splitter = explainer.splitter
     if isinstance(splitter, Function) and not splitter.lasting:
         raise NotPicklableError(

@@ -130,13 +130,7 @@ def _remote(
 
 
 def _client() -> httpx.Client:
-    """Return a client that uses the proxies of the environment.
-
-    Raises
-    ------
-    DataError
-        If a proxy cannot be used.
-    """
+    """Return a client that uses the proxies of the environment."""
     try:
         return httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S)
     except (ImportError, ValueError, httpx.InvalidURL) as error:

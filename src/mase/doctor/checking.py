@@ -100,13 +100,7 @@ def check(
 
 
 def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input], tuple[Guess, ...]]:
-    """Return the inputs to ask about, and what a longer text fails for if it does.
-
-    Raises
-    ------
-    MaseError
-        If the model cannot be asked about the first.
-    """
+    """Return the inputs to ask about, and what a longer text fails for if it does."""
     if given is not None:
         bound(explainer, given)
         return [given], ()

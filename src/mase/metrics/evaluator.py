@@ -270,13 +270,7 @@ def _named(method: str | Method) -> tuple[str, str | Method, dict[str, Any]]:
 
 
 def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:
-    """Return the numbers of one text by one metric `(m,)`.
-
-    Raises
-    ------
-    ShapeError
-        If they are not one for each column of the metric: the other metrics would get them.
-    """
+    """Return the numbers of one text by one metric `(m,)`."""
     values, n_columns = np.asarray(metric.evaluate(instance), dtype=np.float64), len(metric.columns)
     if values.shape != (n_columns,):
         raise ShapeError(

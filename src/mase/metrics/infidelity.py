@@ -121,11 +121,6 @@ def _drawn(instance: Instance, method: Method, scale: Floats) -> Sample:
     """Return rows `(n, p)` for the words that can move, from the method's distribution.
 
     The random stream differs from that of the explanation, so that the draws are independent of the scores.
-
-    Raises
-    ------
-    OptionError
-        If the rows are not drawn from one distribution with equal weights.
     """
     assert isinstance(method.strategy, Regression)
     design = method.strategy.design

@@ -99,13 +99,7 @@ def code_sha256(model: object) -> str | None:
 
 
 def _opened(reference: CodeReference) -> Model:
-    """Return the model of a reference; if the reference has a checksum, the source must have it, too.
-
-    Raises
-    ------
-    DataError
-        If the source has another checksum.
-    """
+    """Return the model of a reference; if the reference has a checksum, the source must have it, too."""
     try:
         module, sha256 = _module_of(reference)
         if reference.sha256 not in (None, sha256):

@@ -130,13 +130,7 @@ def _write_graph(module: nn.Module, names: tuple[str, ...], path: Path) -> None:
 
 
 def _check_equal(module: nn.Module, names: tuple[str, ...], path: Path) -> None:
-    """Check that the exported graph gives the logits of the module on inputs of several shapes.
-
-    Raises
-    ------
-    ModelError
-        If it does not.
-    """
+    """Check that the exported graph gives the logits of the module on inputs of several shapes."""
     session, rng = open_session(path), np.random.default_rng(0)
     for shape in _SHAPES:
         inputs = _inputs(names, torch.as_tensor(rng.integers(2, 1000, shape)))

@@ -245,13 +245,7 @@ def _tables(model: bytes) -> Iterator[bytes]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the numbers and contents of the length-delimited fields of a Protocol Buffers message.
-
-    Raises
-    ------
-    IndexError
-        If it is not such a message.
-    """
+    """Yield the numbers and contents of the length-delimited fields of a Protocol Buffers message."""
     position = 0
     while position < len(message):
         key, position = _varint(message, position)

@@ -223,13 +223,7 @@ class Regression:
 
     @one_thread
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
-        """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive.
-
-        Raises
-        ------
-        ShapeError
-            If the estimator returns anything but one coefficient for each coordinate, and their covariance.
-        """
+        """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
         estimate.check(problem.p)
         return self._without_rounding(oracle, sample, responses, estimate)

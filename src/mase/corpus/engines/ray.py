@@ -191,13 +191,7 @@ class Ray:
         self._connected = True
 
     def _n_workers(self) -> int:
-        """Return how many workers to ask for.
-
-        Raises
-        ------
-        OptionError
-            If this machine has no room for one.
-        """
+        """Return how many workers to ask for."""
         import ray
 
         total, gpus = ray.cluster_resources(), self._resources.gpus_per_worker
@@ -252,13 +246,7 @@ class Ray:
 
 
 def _check_connected(address: str | None) -> None:
-    """Check that an address is that of the cluster to which this process is connected.
-
-    Raises
-    ------
-    OptionError
-        If it is not. Of a connection by Ray Client no address is known, so any is taken for its own.
-    """
+    """Check that an address is that of the cluster to which this process is connected."""
     import ray
 
     known = None

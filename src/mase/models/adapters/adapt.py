@@ -49,13 +49,7 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
 
 
 def _asked(key: str, model: Any) -> tuple[Adapter, bool]:
-    """Return the adapter of a name, and whether it recognises the object.
-
-    Raises
-    ------
-    PluginError
-        If an adapter of another package cannot be imported, or fails.
-    """
+    """Return the adapter of a name, and whether it recognises the object."""
     adapter_class = ADAPTERS[key]
     try:
         adapter: Adapter = adapter_class()

@@ -145,13 +145,7 @@ def check_max_new_tokens(n: int) -> int:
 
 
 def _given(document: Document) -> str | None:
-    """Return the answer that stands in a document; None if there is none.
-
-    Raises
-    ------
-    InvalidTextError
-        If it is no text.
-    """
+    """Return the answer that stands in a document; None if there is none."""
     answer = next((field.content for field in document.fields if field.name == ANSWER), "")
     if not isinstance(answer, str):
         raise InvalidTextError(f"field 'answer' is {answer!r:.60}, expected a text")

@@ -175,13 +175,7 @@ class LabelWords(Reopened):
 
 
 def _words(labels: Labels) -> dict[str, str]:
-    """Return the word of each label.
-
-    Raises
-    ------
-    OptionError
-        If they are not at least two different labels and words.
-    """
+    """Return the word of each label."""
     if isinstance(labels, str) or not isinstance(labels, Sequence | Mapping):
         raise OptionError(f"labels is {labels!r:.60}, expected words such as ['yes', 'no'], or a word for each label")
     words = dict(labels) if isinstance(labels, Mapping) else {label: label for label in labels}
@@ -205,13 +199,7 @@ def _continuation(model: LanguageModel, word: str, *, spaced: bool) -> Continuat
 
 
 def _check_beginnings(answers: Sequence[Continuation]) -> None:
-    """Check that no word begins with all tokens of another one.
-
-    Raises
-    ------
-    OptionError
-        If one does.
-    """
+    """Check that no word begins with all tokens of another one."""
     for index, one in enumerate(answers):
         for other in (*answers[:index], *answers[index + 1 :]):
             if other.ids[: len(one)] == one.ids:

@@ -71,13 +71,7 @@ class Seq2Seq(TransformersLM):
         return EncoderDecoderScorer(forward, self._prefix())
 
     def _prefix(self) -> tuple[int, ...]:
-        """Return the ids before an answer.
-
-        Raises
-        ------
-        OptionError
-            If the configuration has no start token.
-        """
+        """Return the ids before an answer."""
         start = self._configured("decoder_start_token_id")
         if start is None:
             raise OptionError(

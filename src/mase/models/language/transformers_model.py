@@ -85,13 +85,7 @@ class TransformersLM(Reopened, ABC):
 
     @abstractmethod
     def _check_length(self, n_prompt: int, n_answer: int) -> None:
-        """Check that the model reads a prompt and an answer of so many tokens.
-
-        Raises
-        ------
-        ModelError
-            If it does not.
-        """
+        """Check that the model reads a prompt and an answer of so many tokens."""
 
     @abstractmethod
     def _room(self, n_prompt: int) -> int | None:

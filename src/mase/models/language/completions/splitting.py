@@ -135,13 +135,7 @@ class ByText:
 
 
 def _written(output: Output) -> str:
-    """Return what a server generated, without white space around it.
-
-    Raises
-    ------
-    ModelError
-        If there is nothing.
-    """
+    """Return what a server generated, without white space around it."""
     if not output.text.strip():
         raise ModelError("the server generated no text, expected an answer; pass one, or ask another question")
     return output.text.strip()
