@@ -60,7 +60,7 @@ def test_sources_are_reached_by_keys_and_shaded_for_the_part_without_script(open
 
 def test_a_page_of_several_marks_what_to_read_with_care_in_its_list_alone(chromium, tmp_path):
     path = tmp_path / "page.html"
-    path.write_text(page([cited(notes=[("unstable", "halves differ")]), cited()]), encoding="utf-8")
+    path.write_text(page([cited(notes=[("poor-fit", "halves differ")]), cited()]), encoding="utf-8")
     with chromium.new_context() as context:
         tab = context.new_page()
         tab.goto(path.as_uri())

@@ -20,7 +20,7 @@ def of_class(label, probability, **changed):
 def opened(chromium, tmp_path):
     """A function that opens a page of four texts in a browser that runs no script of it."""
     path = tmp_path / "page.html"
-    unstable = [("unstable", "halves differ")]
+    unstable = [("poor-fit", "halves differ")]
     path.write_text(
         page(
             [

@@ -117,7 +117,7 @@ def test_all_benchmarks_together_took_less_than_half_an_hour():
 def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size):
     probe = FunctionProbe(linear(np.linspace(-1, 1, 64)).function, 64, batch_size=batch_size)
     found = explained(probe, n_samples=n)
-    size = -(-n // 5)
+    size = -(-n // 4)
     rounds = [min(size, n - start) for start in range(0, n, size)]
     asked = [one for one in probe.batches if one > 1]  # 1: the text itself, which a real probe remembers
     assert asked == [one for round_size in rounds for one in batches(round_size, batch_size)]

@@ -90,7 +90,7 @@ def certain_places(scores: Floats, errors: Floats) -> int:
 
     Examples
     --------
-    >>> certain_places(np.array([3.0, 2.0, 0.5, 0.4, 0.0]), np.array([0.1, 0.1, 0.1, 0.1, 0.1]))
+    >>> certain_places(np.array([3.0, 2.0, 0.5, 0.5, 0.5]), np.array([0.1, 0.1, 0.1, 0.1, 0.1]))
     2
     """
     most = _most(scores.size)

@@ -59,7 +59,7 @@ def said(attribution: Attribution, title: str) -> str:
         number = {"probability": f"the probability of {title}", "value": title}.get(link, title)
         doubles = f"; +0.7 {meant.partition('+0.7 ')[2].partition(' of ')[0]}" if "+0.7 " in meant else ""
         number = f"how much each {noun} raises {number}{doubles}"
-    return number + ("; ± is sampling error" if has_intervals(attribution) else "")
+    return number + ("; ± is its 95 % interval" if has_intervals(attribution) else "")
 
 
 def meaning_of_link(link: str, *, contrast: bool) -> str | None:

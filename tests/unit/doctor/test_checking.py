@@ -114,7 +114,7 @@ def test_the_time_of_an_explanation_is_that_of_its_evaluations(monkeypatch):
     text = "a slow but steady one, for all that it is worth, and it is worth a lot"
     (speed,) = mase.check(slow, text=text).speeds
     assert (speed.seconds, speed.n_units, speed.batch_size) == (pytest.approx(0.002), 17, 64)
-    explained = mase.explain(text, slow, evidence=0).fit
+    explained = mase.explain(text, slow, n_samples=350 + 2 * 17, evidence=0).fit  # one that no place ends
     assert explained.n_queries == pytest.approx(speed.n_evaluations, rel=0.05)
     assert explained.seconds == pytest.approx(speed.of_an_explanation, rel=0.05)
 

@@ -53,7 +53,7 @@ def test_a_pipeline_on_columns_gets_a_data_frame_and_its_coefficients_come_back(
         "a": 0.0,  # the vectorizer leaves out words of one letter
         ",": 0.0,
     }
-    assert dict(found.as_list()) == pytest.approx(expected, abs=1e-6)
+    assert dict(found.as_list()) == pytest.approx(expected, abs=1e-3)
 
 
 def test_numbers_stay_numbers_and_masked_ones_are_their_background():

@@ -70,7 +70,7 @@ def test_a_sentence_takes_twenty_lines_and_none_of_them_repeats_another():
     brief = shown(made, width=80, details=False).splitlines()
     assert len(brief) <= 20
     assert brief[-1] == "without “superb”: neg 60.0 %, the smallest set that flips it"
-    assert brief[-2] == "how much each word raises pos; +0.7 doubles the odds; ± is sampling error"
+    assert brief[-2] == "how much each word raises pos; +0.7 doubles the odds; ± is its 95 % interval"
     assert not any(word in "\n".join(brief) for word in ("R²", "split-half", "margin", "seed 0", "sampling)"))
     assert len(shown(made, width=80).splitlines()) > len(brief)
     two = attribution(notes=[("few-samples", "few"), ("unstable", "halves differ")])

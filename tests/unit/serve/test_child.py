@@ -57,12 +57,12 @@ def test_progress_and_rounds_come_now_and_then(monkeypatch):
     monkeypatch.setattr("mase.serve.child.PAUSE", 0.0)
     monkeypatch.setattr("mase.serve.child.ROUND_PAUSE", 0.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
-    assert [type(message) for message in told].count(Round) == 4
+    assert [type(message) for message in told].count(Round) == 3
     asked = [message.asked for message in told if isinstance(message, Asked)]
     assert asked == sorted(asked)
     monkeypatch.setattr("mase.serve.child.PAUSE", 60.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
-    assert [type(message) for message in told] == [Asked, Round] * 4 + [Explained]  # how far it is, and its scores
+    assert [type(message) for message in told] == [Asked, Round] * 3 + [Explained]  # how far it is, and its scores
     monkeypatch.setattr("mase.serve.child.ROUND_PAUSE", 60.0)
     told = answers(judge, Explain(TEXT, None, SETTINGS))
     assert [type(message) for message in told] == [Explained]
