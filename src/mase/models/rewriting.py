@@ -152,11 +152,12 @@ class _Joined(dict[tuple[int, int], str]):
         self._spans, self._first, self._n, self._pieces = spans, first, n, pieces
         self._before, self._after = text[: spans[0][0]], text[spans[-1][1] :]
         self._gaps = [text[end:start] for (_, end), (start, _) in pairwise(spans)]
+        self._widths = [*map(_width, self._gaps)]
 
     def __missing__(self, pair: tuple[int, int]) -> str:
         one, other = (item % self._n - self._first for item in pair)
         piece = self._pieces[pair[1]]
-        widest = max(self._gaps[one:other], key=_width)
+        widest = self._gaps[one if other == one + 1 else max(range(one, other), key=self._widths.__getitem__)]
         found = (widest or (" " if joins(self._pieces[pair[0]], piece) else "")) + piece
         self[pair] = found
         return found
