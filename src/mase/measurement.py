@@ -90,7 +90,8 @@ class Measurement:
         most, stopping = n_samples, self.stopping
         asks_on = self.method.n_samples == AUTO and stopping.never
         if asks_on and bound.cheap and _focuses(self.method):
-            most, stopping = self.method.rule.most, Stopping(certain_place=True)
+            at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
+            most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
         for_scores = max(1, n_for_scores(most, self.n_tested) - bound.n_trial)
         measured = replace(bound.method, n_samples=for_scores)
         known = KnownScores() if tests and self.n_tested else None

@@ -73,7 +73,7 @@ def test_a_probe_is_measured_with_the_samples_of_its_number_of_coordinates():
 def test_evidence_is_part_of_the_samples():
     found = mase.Explainer(judge, evidence=5)(LONG)
     assert found.evidence is not None
-    assert found.fit.n_queries <= DEFAULT.samples(len(found.units)) + 2
+    assert found.fit.n_queries <= DEFAULT.samples(len(found.units)) + 4
 
 
 def test_a_stopping_rule_may_take_as_many_as_the_largest_budget():

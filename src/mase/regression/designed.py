@@ -94,7 +94,7 @@ class Regression:
         distribution = self.design.distribution(oracle.scale)
         if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None:
             budget = min(budget, 2 ** (oracle.size + 1))  # all subsets are asked instead, however many rows there are
-        at_first = min(budget, DEFAULT.samples(oracle.size)) if stopping.certain_place else budget
+        at_first = min(budget, stopping.certain_place or budget)
         sample = self.design.draw(rng, ends(self.design, at_first)[0], distribution)
         check_compatible(oracle, self.design, self.estimator, sample)
         stopping.check(sample, oracle.method)

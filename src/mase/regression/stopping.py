@@ -38,14 +38,14 @@ class Stopping:
     confidence
         Confidence level of `stable_top`.
     certain_place
-        Stop as soon as a place is certain (`mase.attribution.verdict`), else ask all rows. This is no rule of a user:
-        models that cost little are asked on by it where no place is certain.
+        Stop after so many rows if a place is certain (`mase.attribution.verdict`), else ask all rows; 0 for no such
+        rule. This is no rule of a user: models that cost little are asked on by it where no place is certain.
     """
 
     tolerance: float | None = None
     stable_top: int | None = None
     confidence: float = CONFIDENCE
-    certain_place: bool = False
+    certain_place: int = 0
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and not (is_real(self.tolerance) and 0 < self.tolerance < np.inf):
@@ -105,6 +105,8 @@ class Stopping:
         step = 2 if sample.paired else 1
         if self.never or not sample.divisible:
             return cap
+        if solved is None and self.certain_place:
+            return min(cap, self.certain_place)
         if solved is None:
             return min(cap, max(fewest, 2 * step * (int(sample.coordinates.shape[1]) + 3)))
         problem, estimate = solved

@@ -82,7 +82,8 @@ def test_flags_and_errors(tmp_path):
     confident = found[0].probability >= 0.5
     low = 0 if confident else LOW_CONFIDENCE
     assert [entry.flags & ~CARE for entry in found] == [low, low | WRONG, low | NOTED, FAILED]
-    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE | CARE
+    assert [bool(entry.flags & CARE) for entry in found] == [False, False, True, False]
+    assert next(entry.flags for entry in entries(run, Flags("label", 1.1))) == LOW_CONFIDENCE
     assert [entry.kept for entry in found] == [("pos",), ("neg",), (None,), ("pos",)]
     assert (found[3].error, found[3].message, found[3].text) == ("InvalidTextError", "no ␛ text", "bad")
     assert found[2].notes == (("few-samples", "few"),)

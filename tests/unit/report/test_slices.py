@@ -47,7 +47,7 @@ def test_the_index_finds_every_text(tmp_path, monkeypatch):
     codes = column(index, "class", "<u2")
     names = [None if code == 0xFFFF else index["classes"][code] for code in codes]
     assert names == ["pos", "neg", "pos", None, "neg"]
-    assert column(index, "flags", "u1") == [16, 16, 16, 1, 16]
+    assert column(index, "flags", "u1") == [0, 0, 0, 1, 0]
     probabilities = [p / 0xFFFE for p in column(index, "probability", "<u2") if p != 0xFFFF]
     np.testing.assert_allclose(probabilities, attribution().prediction.probability, atol=1e-5)
     rows = []
