@@ -3,7 +3,7 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import accumulate
@@ -54,6 +54,16 @@ class Field:
     def content(self) -> Scalar:
         """The text, number or category."""
         return self.text if self.value is None else self.value
+
+
+class Pair(dict[str, Any]):
+    """A pair of texts as a function gets it: a record with `text` and `text_pair` that unpacks as the two texts."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values())
+
+    def __getitem__(self, key: Any) -> Any:
+        return tuple(self.values())[key] if isinstance(key, int | slice) else super().__getitem__(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +145,12 @@ class Document:
     @property
     def content(self) -> str | dict[str, Scalar]:
         """What a function gets: the str of a plain text, otherwise a new dict of the fields by name."""
-        return self.text if self.is_plain else {field.name: field.content for field in self.fields}
+        return self.text if self.is_plain else self.record([field.content for field in self.fields])
+
+    def record(self, contents: Sequence[Scalar]) -> dict[str, Scalar]:
+        """Return a new dict of the contents of the fields by name; that of a pair of texts unpacks as these."""
+        names = tuple(field.name for field in self.fields)
+        return (Pair if names == PAIR else dict)(zip(names, contents, strict=True))
 
     @property
     def key(self) -> str:

@@ -555,6 +555,45 @@ def test_sorted_columns_are_told():
     assert "sorted-columns" not in codes["fixed"]
 
 
+def test_pairs_unpack_as_their_texts():
+    inner = of_texts(head="softmax")
+    functions = {
+        "unpacked": lambda pairs: inner([f"{first} {second}" for first, second in pairs]),
+        "numbered": lambda pairs: inner([f"{pair[0]} {pair[1]}" for pair in pairs]),
+        "named": lambda pairs: inner([f"{pair['text']} {pair['text_pair']}" for pair in pairs]),
+        "of records": lambda pairs: inner([" ".join(dict(pair).values()) for pair in pairs]),
+    }
+    for function in functions.values():
+        check(explained(Callable(function), ("the film", "is superb")), *by_hand(None))
+
+
+def test_answers_for_the_first_texts_alone(server):
+    inner = of_texts(head="softmax")
+    text = "the film is superb the film is superb the film is dull the film is superb"
+    plain, few = (mase.Explainer(function, n_samples=200)(text) for function in (inner, lambda ts: inner(ts[:8])))
+    assert np.allclose(plain.scores, few.scores)
+    assert [note.code for note in few.notes] == ["batch-halved"]
+
+    def filled(texts):
+        return np.concatenate([inner(texts)[:20], np.full((len(texts), 2), 0.5)])[: len(texts)]
+
+    assert "batch-dependent" in {note.code for note in mase.Explainer(filled, n_samples=200)(text).notes}
+
+
+def test_scores_that_a_floor_decides_are_not_called_reliable():
+    inner = of_texts(head="softmax")
+    found = mase.Explainer(lambda texts: np.round(inner(texts), 1))("superb film is superb superb superb")
+    assert "floored" in {note.code for note in found.notes}
+    assert not found.verdict.reliable
+
+
+def test_percent_and_logarithms_are_told_as_such():
+    inner = of_texts(head="softmax")
+    for function, told in ((lambda texts: 100 * inner(texts), "percent"), (lambda ts: np.log(inner(ts)), "log-prob")):
+        with pytest.raises(MaseError, match=told):
+            mase.Explainer(function)(TEXT)
+
+
 ORDERS = {
     "shortest first": lambda texts: sorted(texts, key=len),
     "longest first": lambda texts: sorted(texts, key=len, reverse=True),

@@ -78,7 +78,7 @@ def test_kernel_shap_of_all_coalitions_is_the_shapley_value(p):
     found = run(probe, "kernel-shap", n_samples=max(4, 2**p))
     assert found.estimate.gamma == pytest.approx(shapley(probe), abs=1e-9)
     assert not found.estimate.covariance.any()  # nothing was drawn
-    assert 2**p < found.cost.n_queries <= 2**p + 4  # each coalition, and some again
+    assert 2**p < found.cost.n_queries <= 2**p + 5  # each coalition, and some again
 
 
 @pytest.mark.parametrize("p", [8, 9, 10])
@@ -222,7 +222,7 @@ def test_occlusion_is_theorem_1_with_one_word_at_a_time():
     z = -np.eye(p)
     closed = np.linalg.inv(z.T @ z / p) @ (z.T @ (values[:p] - values[p]) / p)
     assert found.estimate.gamma == pytest.approx(closed, abs=1e-12)
-    assert probe.n_setup + p < found.cost.n_queries <= probe.n_setup + p + 4
+    assert probe.n_setup + p < found.cost.n_queries <= probe.n_setup + p + 5
     assert not found.estimate.covariance.any()
     assert not found.notes
 

@@ -15,7 +15,7 @@ from mase.attribution.response import Response, in_order
 __all__ = ["CAUTIONS", "NEGLIGIBLE", "Verdict", "certain_places", "verdict_on"]
 
 # Codes of notes that alone make a result one to read with care, and that of a text in which nothing matters.
-CAUTIONS = frozenset({"constant", "few-samples", "poor-fit"})
+CAUTIONS = frozenset({"constant", "few-samples", "floored", "poor-fit", "sorted-columns"})
 NEGLIGIBLE = "negligible"
 # Chosen on validation texts (experiments/places.py): of the places called certain more than 97 % then hold.
 _LEAST = 0.9

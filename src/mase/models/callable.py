@@ -38,7 +38,7 @@ class Callable(Reopened):
     """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     For pairs and documents of several fields the function gets a list of records (`dict`), with a str for a text and
-    the value itself for a number or a category. Every record is a new dict.
+    the value itself for a number or a category. Every record is a new dict; that of a pair also unpacks as its texts.
 
     It is explained by masking words: one coordinate per word, 1 if the word is kept and 0 if it is masked. A number or
     a category is one word; masked, it is its background value. Threads that share a `Callable` call the function in
@@ -280,6 +280,10 @@ class Callable(Reopened):
             self._labelled = self._labelled or Columns(self._labels, self.name, fewest=1 if self.returns_values else 2)
             found = self._labelled.table(list(found))
             self._labels = self._labels or self._labelled.labels
+        is_list = isinstance(found, list | tuple) or (isinstance(found, np.ndarray) and found.ndim > 0)
+        if is_list and 0 < len(found) < len(texts):  # perhaps those of the first texts alone
+            reason = f"it returned {len(found)} rows for {len(texts)} texts"
+            raise _FailedError(f"{self.name}: {reason}, expected one row per text", reason)
         expected = ExpectedOutput(self.name, self._output, self._labels, self.opened_as)
         answered = expected.columns(found, texts)
         self._n_columns, scores = answered.shape[1], expected.of_all_classes(answered)
@@ -344,7 +348,7 @@ def _columns_of(answer: Any) -> tuple[str, ...] | None:
 def _remedy(texts: Sequence[Content], error: BaseException) -> str:
     """Return what may be wrong with the inputs of a function that raised, for the end of a message."""
     if isinstance(texts[0], dict):
-        return f" (it was given records, each a dict with the fields {', '.join(texts[0])})"
+        return f" (it was given records, each a dict with the fields {', '.join(texts[0].keys())})"
     of_one = isinstance(error, TypeError | AttributeError)
     hint = " (it was given a list of str; pass lambda texts: [f(text) for text in texts] if f reads one text)"
     return without_words(texts) or (hint if of_one else "")

@@ -66,13 +66,7 @@ class Engine:
         return layer.num_embeddings if isinstance(layer, nn.Embedding) else None
 
     def check_ids(self, ids: Sequence[int] | Ints) -> None:
-        """Check that ids have vectors: on a GPU one without would end the process.
-
-        Raises
-        ------
-        ModelError
-            If one has none.
-        """
+        """Check that ids have vectors: on a GPU one without would end the process."""
         n, largest = self.n_vectors, int(np.max(np.asarray(ids), initial=0))
         if n is not None and largest >= n:
             raise ModelError(

@@ -165,6 +165,11 @@ class ExpectedOutput:
                     f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; these are percent, so divide "
                     "them by 100"
                 )
+            if table.shape[1] > 1 and (table <= 0).all() and np.allclose(np.exp(table).sum(axis=1), 1, atol=1e-2):
+                raise ModelError(
+                    f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; these are log-probabilities, "
+                    f"so pass {self.opened_as}(..., outputs='logits')"
+                )
             labels = ", labels=['no', 'yes']" if table.shape[1] == 1 and self.labels is None else ""
             raise ModelError(
                 f"{self._first(bad, table, texts)}, expected probabilities in [0, 1]; pass "

@@ -30,13 +30,7 @@ _OTHERS = {
 
 
 def check_head(name: str) -> None:
-    """Check that a class of transformers is no head for something else than to classify texts.
-
-    Raises
-    ------
-    CapabilityError
-        If it is one.
-    """
+    """Check that a class of transformers is no head for something else than to classify texts."""
     does = next((what for ending, what in _OTHERS.items() if name.endswith(ending)), None)
     if does is not None:
         raise CapabilityError(

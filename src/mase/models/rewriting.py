@@ -122,7 +122,7 @@ class Rewriter:
         """Return what a function gets for the contents of the fields: a str, or a new dict."""
         if self.document.is_plain:
             return str(contents[0])
-        return {part.name: value for part, value in zip(self.document.fields, contents, strict=True)}
+        return self.document.record(contents)
 
     def _contents(self, pieces: Sequence[str | None], replaced: Bools) -> Contents:
         contents: list[Scalar] = []
@@ -139,6 +139,9 @@ class Rewriter:
         if spans and not self.document.is_plain and all(piece is None for piece in pieces):
             return ""
         return rewritten(text, spans, pieces)
+
+
+_MOST_PAIRS = 20_000  # that are kept, for texts of thousands of words
 
 
 class _Joined(dict[tuple[int, int], str]):
@@ -159,6 +162,8 @@ class _Joined(dict[tuple[int, int], str]):
         piece = self._pieces[pair[1]]
         widest = self._gaps[one if other == one + 1 else max(range(one, other), key=self._widths.__getitem__)]
         found = (widest or (" " if joins(self._pieces[pair[0]], piece) else "")) + piece
+        if len(self) >= _MOST_PAIRS:
+            self.clear()
         self[pair] = found
         return found
 

@@ -121,13 +121,7 @@ def tokenizing(tokenizer: Any, roles: Mapping[str, int | None], special_ids: Col
 
 
 def check_no_tokenizer(what: str, tokenizer: object) -> None:
-    """Check that no tokenizer is given beside an object that reads texts by itself.
-
-    Raises
-    ------
-    OptionError
-        If `tokenizer` is not None.
-    """
+    """Check that no tokenizer is given beside an object that reads texts by itself."""
     if tokenizer is not None:
         raise OptionError(
             f"tokenizer is of type {type(tokenizer).__name__} beside {what}, expected None, because {what} reads texts "

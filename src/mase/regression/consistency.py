@@ -101,21 +101,21 @@ class Consistency:
     def checked(self, evaluate: Callable[[R], Floats], rows: R, first: int, repeats: Repeats) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`; after the first call some are evaluated again, each alone.
 
-        They are one of the odd rows with the largest response, and one of the even rows with the smallest; of few rows
-        also those with the most and the fewest words. A model whose answers come back in another order, such as that of
-        the lengths of the texts, or depend on the place in the batch or on its other rows, answers to them otherwise.
-        The numbers of the rows begin with `first`.
+        They are one of the odd rows with the largest response, and the last row; of few rows also one of the even rows
+        with the smallest response, and those with the most and the fewest words. A model whose answers come back in
+        another order, such as that of the lengths of the texts, end before the last row, or depend on the place in the
+        batch or on its other rows, answers to them otherwise. The numbers of the rows begin with `first`.
         """
         scores = evaluate(rows)
         if not self.compared and len(rows) and (len(rows) > 1 or self.scores is None):
             # The first row of a batch gets the same random numbers as a row alone, so that it would hide dropout.
-            odd, even = np.arange(len(rows))[1:_FIRST:2], np.arange(len(rows))[2:_FIRST:2]
-            looks = [repeats.respond(scores)]
-            if len(rows) <= _FEW:
-                looks.append(np.asarray(rows.sum(axis=1), dtype=np.float64))
-            extremes = {int(odd[look[odd].argmax()]) for look in looks if len(odd)}
-            extremes |= {int(even[look[even].argmin()]) for look in looks if len(even)}
-            for place in sorted(extremes or {0}):
+            extremes = {len(rows) - 1}
+            for look in [repeats.respond(scores), *([rows.sum(axis=1)] if len(rows) <= _FEW else [])]:
+                if len(rows) > 1:
+                    extremes.add(1 + 2 * int(look[1:_FIRST:2].argmax()))
+                if 2 < len(rows) <= _FEW:
+                    extremes.add(2 + 2 * int(look[2:_FIRST:2].argmin()))
+            for place in sorted(extremes):
                 here, number = slice(place, place + 1), first + place
                 again = repeats.scores(rows[here], number, repeats.probe)
                 self.compare(again, scores[here], repeats, rows[here], number)

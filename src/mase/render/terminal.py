@@ -172,7 +172,7 @@ def _parts(shown: HeatMap, marker: _Marker, narrow: int) -> Iterator[Text]:
     a, details = shown.attribution, shown.details
     yield _prediction(a, marker)
     yield from _scored(a, shown.top, marker, narrow, details=details)
-    facts = evidence_facts(a, isolated)
+    facts = evidence_facts(a, isolated) if a.verdict.matters else []  # that nothing matters is all there is to say
     yield from (_prose(fact, narrow) for fact in (facts if details else facts[:1]))
     for line in other_responses(a):
         yield Text(line, no_wrap=True, overflow="ellipsis")

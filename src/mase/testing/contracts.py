@@ -194,7 +194,7 @@ def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64
     assert np.isfinite(first.scores).all()
     assert len(set(np.isfinite(first.standard_errors).tolist())) == 1, "some scores have a standard error, others none"
     n_setup = 2  # the text, and the text with every token replaced by the reference
-    n_repeated = 6  # four rows once more, alone, and if the answers to one differ, twice again
+    n_repeated = 7  # five rows once more, alone, and if the answers to one differ, twice again
     assert first.fit.n_queries <= n + n_setup + n_repeated, f"{first.fit.n_queries} evaluations for a budget of {n}"
     assert procedure.needs_gradients == (first.fit.n_gradients > 0), (
         "needs_gradients does not say whether the procedure used gradients"

@@ -49,7 +49,7 @@ def test_there_are_methods_to_test():
 def test_exact_scores_are_those_of_very_many_samples(method):
     exact = run(smooth(8, seed=4), method, n_samples=256)
     assert exact.exact
-    assert 256 < exact.cost.n_queries <= 256 + 4  # each subset once, and some again, to compare
+    assert 256 < exact.cost.n_queries <= 256 + 5  # each subset once, and some again, to compare
     assert not exact.estimate.variances.any()
     assert (exact.split_half, exact.estimate.fallback) == (None, None)
     knows_equal_rows = {"mase": 20_000, "mase-rationale": 20_000, "mase-cite": 2_000}

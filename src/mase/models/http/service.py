@@ -80,13 +80,10 @@ class Endpoint:
         ServiceError
             If a request fails, or the answer to one does not have a row per input.
         """
-        starts = range(0, len(contents), self.batch_size)
-        batches = [contents[start : start + self.batch_size] for start in starts]
-        bodies = [self.exchange.body(batch) for batch in batches]
         try:
-            answers = self.client.post(self.path, bodies, dict(self.params))
+            return self._scores(contents)
         except RequestRefusedError as error:
-            size = max(map(len, batches))
+            size = min(self.batch_size, len(contents))
             if size == 1:
                 raise
             before = self.batch_size, self.refused
@@ -96,6 +93,16 @@ class Endpoint:
             except RequestRefusedError:
                 self.batch_size, self.refused = before
                 raise
+
+    def _scores(self, contents: list[Any]) -> list[list[Any]]:
+        """Return the scores, or raise a RequestRefusedError if a batch is too large for the server."""
+        starts = range(0, len(contents), self.batch_size)
+        batches = [contents[start : start + self.batch_size] for start in starts]
+        bodies = [self.exchange.body(batch) for batch in batches]
+        try:
+            answers = self.client.post(self.path, bodies, dict(self.params))
+        except RequestRefusedError:
+            raise
         except ServiceError as error:  # perhaps because of a text without words, if there is such a server
             raise ServiceError(f"{error}{without_words(contents) if self.client.reached else ''}") from error
         rows: list[Any] = []
@@ -103,7 +110,9 @@ class Endpoint:
             answered = self.exchange.rows(answer, len(batch))
             if not isinstance(answered, list) or len(answered) != len(batch):
                 got = f"{len(answered)} rows" if isinstance(answered, list) else type(answered).__name__
-                raise ServiceError(
+                few = isinstance(answered, list) and 0 < len(answered) < len(batch)
+                kind = RequestRefusedError if few else ServiceError
+                raise kind(
                     f"{self.client.url}{self.path} answered {got} to {len(batch)} inputs, expected a list with one "
                     f"row of scores per input, in their order; no score was kept{without_words(batch)}"
                 )

@@ -85,7 +85,6 @@ def test_retry_after_holds_for_all_requests(server):
         (content(b""), "expected JSON", 1),
         (content(b"[" * 40_000), "expected JSON", 1),
         (content(b'{"scores": []}'), "answered dict to 4 inputs", 1),
-        (content(b"[[0.5, 0.5]]"), "answered 1 rows to 4 inputs", 1),
         (content(b"[[0.5, 0.5], [1, 0], [1, 0], [1, 0], [1, 0]]"), "answered 5 rows to 4 inputs", 1),
         (content(b"[[1, 0], [1, 0], [1, 0], [1]]"), "row 3 has 1 numbers", 1),
         (content(b'[[1, 0], [1, 0], "pos", [1, 0]]'), "row 2 is 'pos'", 1),
