@@ -155,18 +155,18 @@ corpora: $(STAMP)
 			> experiments/corpora/lstm-$$name.txt || exit 1; \
 	done
 
-# Compare methods as registered (docs/decisions/2026-11-24-seventh-confirmation.md), with models that are trained here
+# Compare methods as registered (docs/decisions/2026-11-29-eighth-confirmation.md), with models that are trained here
 # first. A second call goes on where the first one was stopped.
 confirmation: confirmation-models
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/seventh-confirmation
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/eighth-confirmation
 
 # The same for `mase-rationale`, on the four small models and the LSTMs. Records of the others are not made again.
 rationale: confirmation-models
-	mkdir -p experiments/seventh-rationale/records
-	cd experiments/seventh-confirmation/records && for name in *; do \
-		test -e ../../seventh-rationale/records/"$$name" || cp -r "$$name" ../../seventh-rationale/records/ || exit 1; \
+	mkdir -p experiments/eighth-rationale/records
+	cd experiments/eighth-confirmation/records && for name in *; do \
+		test -e ../../eighth-rationale/records/"$$name" || cp -r "$$name" ../../eighth-rationale/records/ || exit 1; \
 	done
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/seventh-rationale --targets \
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/eighth-rationale --targets \
 		cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups \
 		--methods mase-rationale,mase,$(RIVALS)
 

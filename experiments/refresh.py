@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COUNTED = "faithfulness/faithfulness"
-RESULTS = (COUNTED, "results/table1", "results/table2", "seventh-confirmation/confirmation")
+RESULTS = (COUNTED, "results/table1", "results/table2", "eighth-confirmation/confirmation")
 # The pages that quote figures, and those of experiments that they quote.
 QUOTING = {
     "README.md": RESULTS,

@@ -298,7 +298,7 @@ def test_measured_rows_stand_in_a_page_of_results(page, counted):
 
 def refreshed(root: Path, block: str, page: str) -> subprocess.CompletedProcess[str]:
     """Run experiments/refresh.py below `root`, where README.md quotes `block` and one page has tables."""
-    names = ("faithfulness/faithfulness", "results/table1", "results/table2", "seventh-confirmation/confirmation")
+    names = ("faithfulness/faithfulness", "results/table1", "results/table2", "eighth-confirmation/confirmation")
     for name in (*names, "validation/ablation"):
         path = root / "experiments" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)

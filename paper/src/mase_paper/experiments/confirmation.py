@@ -175,7 +175,7 @@ def _others(one: Outcomes) -> Floats:
 
 _READING = """\
 The texts, the methods and the rules were
-[registered](../../docs/decisions/2026-11-24-seventh-confirmation.md) before the run. A lead is by how much
+[registered](../../docs/decisions/2026-11-29-eighth-confirmation.md) before the run. A lead is by how much
 `{subject}` is better than another method, whichever direction of the measure is better. Its 95 % interval is paired.
 Holm's correction is for all comparisons of one measure on one target. The margin is {margin}. `{floor}` is not counted.
 """
