@@ -381,13 +381,7 @@ def test_accuracies_are_those_of_the_cards():
 
 @pytest.mark.pages
 def test_costs_are_those_of_the_committed_benchmark():
-    results = json.loads((ROOT / "benchmarks/results/core.json").read_text(encoding="utf-8"))
-    page = METHODS_PAGE.read_text(encoding="utf-8")
-    stated = {
-        case: (float(seconds), float(ratio))
-        for case, seconds, ratio in re.findall(r"\| `(mase[a-z-]*)` \| ([0-9.]+) s \| ([0-9.]+) \|", page)
-    }
-    assert set(stated) == {"mase", "mase-paper", "mase-sparse"}
-    for case, (seconds, ratio) in stated.items():
-        assert seconds == round(results["seconds"][f"explanation, {case}"]["median"], 2)
-        assert ratio == round(results["ratio to best bare"][f"explanation, {case}"], 2)
+    measured = (ROOT / "benchmarks/results/fast_models.md").read_text(encoding="utf-8")
+    stated = re.findall(r"\| ([0-9.]+ \| [0-9.]+) \|$", METHODS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(stated) == 5
+    assert [row for row in stated if f"| {row} |" not in measured] == []
