@@ -96,5 +96,8 @@ def _at(active: Ints, pair: tuple[int, int]) -> tuple[int, int]:
 
 
 def _constant(oracle: Oracle, p: int) -> Solution:
-    note = Note("constant", "no word differs from the reference: all scores are 0; use another reference")
+    note = Note(
+        "constant",
+        "the model knows none of these words, or each is what masks it: all scores are 0; try another reference",
+    )
     return Solution(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, oracle.cost, (note,))
