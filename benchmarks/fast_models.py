@@ -24,7 +24,7 @@ import mase
 from mase.datasets import load
 from timing import Case, interleaved, provenance, write
 
-ROUNDS, N_TEXTS, BATCH, N_SHORT, SHORT = 5, 10, 256, 300, 18
+ROUNDS, N_TEXTS, BATCH, N_SHORT, SHORT = 3, 10, 256, 300, 18
 
 
 def each(texts: Sequence[str], call: Callable[[str], Any]) -> Case:
@@ -113,7 +113,10 @@ def main() -> None:
         cases = {
             "the model alone": own_time(pipeline, strings),
             "mase": each(texts, mase.Explainer(pipeline, **options)),
-            "mase, least squares": each(texts, mase.Explainer(pipeline, estimator="least-squares", **options)),
+            "mase, without evidence": each(texts, mase.Explainer(pipeline, evidence=0, **options)),
+            "the same, least squares": each(
+                texts, mase.Explainer(pipeline, estimator="least-squares", evidence=0, **options)
+            ),
             **peers(pipeline, texts, n_rows),
         }
         whole[name] = interleaved(cases, ROUNDS, clock)
