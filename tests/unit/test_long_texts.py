@@ -48,7 +48,8 @@ def test_memory_is_linear_in_the_words(method):
     assert len(found.words) == WORDS
     assert np.isfinite(found.scores).all()
     assert np.isfinite(found.standard_errors).all()
-    assert peak < WORDS**2 * 8 / 1.5  # a matrix of all pairs alone takes more
+    # A matrix of all pairs alone takes WORDS**2 * 8; kernel ridge regression has a score of each row and word.
+    assert peak < WORDS**2 * 8 / (1.5 if method == "mase" else 3)
 
 
 def test_a_note_says_that_so_many_words_cannot_be_told_apart():
