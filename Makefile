@@ -17,7 +17,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 
 .PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
-	confirmation confirmation-models rationale faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
+	confirmation confirmation-models faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,7 +42,7 @@ $(SMOLLM2): $(STAMP)
 
 # Which of three files did an answer come from? SmolLM2-135M-Instruct answers. The first call converts its weights.
 cite-demo: $(SMOLLM2)
-	model=$$($(BIN)/python experiments/smollm2.py) && $(BIN)/mase cite --model "$$model" \
+	model=$$($(BIN)/python tools/smollm2.py) && $(BIN)/mase cite --model "$$model" \
 		--context examples/sources/ferry.txt examples/sources/museum.txt examples/sources/market.txt \
 		--query "Where is the museum, and when does the last boat leave?" --max-new-tokens 34 \
 		--html demo-out/cite.html --overwrite
@@ -156,23 +156,18 @@ corpora: $(STAMP)
 	done
 
 # Compare methods as registered (docs/decisions/2026-11-29-eighth-confirmation.md), with models that are trained here
-# first. A second call goes on where the first one was stopped.
+# first; `mase-rationale` too. A second call goes on where the first one was stopped.
 confirmation: confirmation-models
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/eighth-confirmation
-
-# The same for `mase-rationale`, on the four small models and the LSTMs. Records of the others are not made again.
-rationale: confirmation-models
-	mkdir -p experiments/eighth-rationale/records
-	cd experiments/eighth-confirmation/records && for name in *; do \
-		test -e ../../eighth-rationale/records/"$$name" || cp -r "$$name" ../../eighth-rationale/records/ || exit 1; \
-	done
-	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --output experiments/eighth-rationale --targets \
-		cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups \
-		--methods mase-rationale,mase,$(RIVALS)
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION)
+	$(BIN)/mase reproduce confirmation $(CONFIRMATION) --methods mase-rationale,mase,$(RIVALS)
+	rm -f $(addprefix experiments/eighth-confirmation/confirmation,.csv .json .tex -means.svg)
+	$(BIN)/python experiments/registered.py
 
 RIVALS := lime,lime+link=margin,kernel-shap,kernel-shap+link=margin,partition-shap,partition-shap+link=margin
 RIVALS := $(RIVALS),leverage-shap,glime,context-cite,greedy-search,beam-search,occlusion,random
 CONFIRMATION := --split test-later --text-seed 22 --data-dir $(MASE_DATA) --models confirmation-models
+CONFIRMATION := $(CONFIRMATION) --output experiments/eighth-confirmation --targets \
+	cnn-imdb-rating,cnn-reuters-groups,lstm-imdb,lstm-reuters,tfidf-imdb-rating,tfidf-reuters-groups
 
 confirmation-models: $(STAMP)
 	for name in cnn-imdb-rating cnn-reuters-groups tfidf-imdb-rating tfidf-reuters-groups; do \
@@ -215,25 +210,15 @@ bench-peers: $(PEERS)/.installed
 bench-inputs: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python benchmarks/inputs.py
 
-# Compare methods that explain answers of a language model, and write docs/citing-results.md. It needs IMDB and Reuters;
-# a night on one core. A second call goes on where the first one was stopped.
-cite-bench: $(PEERS)/.installed $(SMOLLM2)
-	model=$$($(BIN)/python experiments/smollm2.py) && $(PEERS)/bin/python experiments/citing/compare.py "$$model"
-	$(PEERS)/bin/python experiments/citing/results.py
-
 # Run the code of other libraries that docs/coming-from shows beside ours: a minute on a quiet processor.
 docs-peers: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python tools/site/peers.py docs/coming-from
 
-# Write the pages of the experiments from their records, quote them in README.md and docs/, and check the statements of
+# Write the pages of the registered comparison from its records, quote them in README.md and docs/, and check the statements of
 # the documents.
 # The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
-	for name in table1 table2 figure4 sweeps; do \
-		$(BIN)/mase reproduce $$name --report-only --output experiments/results || exit 1; \
-	done
-	$(BIN)/mase reproduce faithfulness --report-only --output experiments/faithfulness
-	$(BIN)/mase reproduce ablation --split validation --report-only --output experiments/validation
+	$(BIN)/python experiments/registered.py
 	$(BIN)/python experiments/refresh.py
 	$(BIN)/pytest -m pages tests docs/decisions
 

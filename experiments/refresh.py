@@ -1,8 +1,7 @@
 """Update the figures that README.md and docs/ quote from pages of results: `make pages`.
 
 Between `<!-- rows:begin -->` and `<!-- rows:end -->` a page quotes tables that `mase reproduce` wrote. Each row there
-is replaced by the row of the same name in the table with the same head and caption. Captions and the counts of
-comparisons are replaced as well.
+is replaced by the row of the same name in the table with the same head and caption. Captions are replaced as well.
 """
 
 import argparse
@@ -15,20 +14,14 @@ from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COUNTED = "faithfulness/faithfulness"
-RESULTS = (COUNTED, "results/table1", "results/table2", "eighth-confirmation/confirmation")
+REGISTERED = ("eighth-confirmation/confirmation",)
 # The pages that quote figures, and those of experiments that they quote.
 QUOTING = {
-    "README.md": RESULTS,
-    "docs/results.md": RESULTS,
-    "docs/paper-results.md": ("results/table1", "results/table2", "validation/ablation"),
+    "README.md": REGISTERED,
+    "docs/results.md": REGISTERED,
+    "docs/paper-results.md": ("results/table1", "results/table2"),
 }
 BLOCK = re.compile(r"(?<=<!-- rows:begin -->\n).*?(?=<!-- rows:end -->)", re.DOTALL)
-# A paragraph, in one line or in several.
-COUNT = re.compile(
-    r"^(Of|Without this library's own methods)(?:(?!\n\n)[\s\S])*?\scomparisons\s\(target(?:(?!\n\n)[\s\S])*",
-    re.MULTILINE,
-)
 WIDTH = 120
 
 
@@ -101,13 +94,11 @@ def main(root: Path) -> int:
     def page(name: str) -> str:
         return (root / "experiments" / f"{name}.md").read_text(encoding="utf-8")
 
-    counts = {match.group(1): match.group() for match in COUNT.finditer(page(COUNTED))}
     for name, quoted in QUOTING.items():
         rows = {table: known for one in quoted for table, known in tables(page(one)).items()}
         named = {caption: line for one in quoted for caption, line in captions(page(one)).items()}
         path = root / name
-        text = rewritten(path.read_text(encoding="utf-8"), rows, named)
-        path.write_text(COUNT.sub(lambda match: wrapped(counts[match.group(1)]), text), encoding="utf-8")
+        path.write_text(rewritten(path.read_text(encoding="utf-8"), rows, named), encoding="utf-8")
     return 0
 
 

@@ -1,10 +1,8 @@
 """Tests of `mase_paper.cli.reproduce`."""
 
-import dataclasses
 import json
 import os
 import re
-import runpy
 import signal
 import subprocess
 import sys
@@ -22,7 +20,6 @@ from mase.configuration import parse
 from mase.errors import ModelError
 from mase.methods import resolve
 from mase_paper.experiments import EXPERIMENTS
-from mase_paper.experiments.columns import columns_path, save
 from mase_paper.experiments.records import FIELDS
 from mase_paper.experiments.store import read
 from mase_paper.experiments.testbeds import TARGETS
@@ -225,31 +222,6 @@ def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_p
     assert "lstm-imdb: 2 of at most 4 texts have records" in found.stderr
     assert texts == [0, 1, 2, 2, 3]  # nothing is asked twice: text 2 was there for `random` only
     assert timeless(tmp_path) == expected
-
-
-@needs_repository
-def test_an_operator_that_is_appended_gives_what_the_run_records(reproduce, data, tmp_path, monkeypatch):
-    """`experiments/append_operator.py` asks no method again: the order in the record is enough."""
-    found = reproduce("faithfulness", "--targets", "lstm-imdb", "--n-texts", "2", "--methods", "occlusion,greedy")
-    assert found.exit_code == 0, found.output
-    expected = timeless(tmp_path)
-    folder = tmp_path / "results" / "records"
-    whole = read(folder, "lstm-imdb")
-    shorter = {
-        configuration: dataclasses.replace(
-            found,
-            headers=tuple(header | {"operators": header["operators"][:-1]} for header in found.headers),
-            by_number={n: dataclasses.replace(one, flips=one.flips[:-1]) for n, one in found.by_number.items()},
-        )
-        for configuration, found in whole.items()
-    }
-    save(columns_path(folder, "lstm-imdb"), shorter)
-    script = ROOT / "experiments" / "append_operator.py"
-    operator = whole["greedy"].headers[0]["operators"][-1]
-    monkeypatch.setattr(sys, "argv", [str(script), operator, str(data), str(folder), "lstm-imdb"])
-    runpy.run_path(str(script), run_name="__main__")
-    assert timeless(tmp_path) == expected
-    assert read(folder, "lstm-imdb")["greedy"].headers == whole["greedy"].headers
 
 
 def children(pid):
