@@ -17,7 +17,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 
 .PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
-	confirmation confirmation-models faults corpora bench bench-peers bench-inputs docs-peers pages dist clean
+	confirmation confirmation-models faults corpora bench bench-peers bench-inputs pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -49,7 +49,7 @@ cite-demo: $(SMOLLM2)
 
 # Build the site from mkdocs.yml and docs/ into docs-out/; warnings are errors. Then check its links and the pages of
 # the API, and run the commands that the guides show. The examples in Python are run by `make test`.
-docs: notebooks docs-peers $(DOCS_STAMP)
+docs: notebooks $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 	$(DOCS)/bin/python tools/site/check.py docs-out
 	$(BIN)/python tools/site/examples.py
@@ -205,17 +205,13 @@ $(PEERS)/.installed: pyproject.toml benchmarks/requirements.txt constraints.txt
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/peers.py
 
-# Explain pairs, sentences and long texts with all of them, and write docs/inputs.md. It needs IMDB; a quarter of
+# Explain pairs, sentences and long texts with all of them. It needs IMDB; a quarter of
 # an hour on a quiet processor. A second call goes on where the first one was stopped.
 bench-inputs: $(PEERS)/.installed
 	HF_HUB_OFFLINE=1 $(PEERS)/bin/python benchmarks/inputs.py
 
-# Run the code of other libraries that docs/coming-from shows beside ours: a minute on a quiet processor.
-docs-peers: $(PEERS)/.installed
-	HF_HUB_OFFLINE=1 $(PEERS)/bin/python tools/site/peers.py docs/coming-from
-
-# Write the pages of the registered comparison from its records, quote them in README.md and docs/, and check the statements of
-# the documents.
+# Write the pages of the registered comparison from its records, quote them in README.md and docs/, and check the
+# statements of the documents.
 # The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
 	$(BIN)/python experiments/registered.py

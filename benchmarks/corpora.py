@@ -3,7 +3,7 @@
     python benchmarks/corpora.py [PART ...] [--million N]
 
 A part that is named is measured again, the other figures are kept. All parts take about an hour on two cores, of which
-the run of a million texts takes most. It also writes the tables of `docs/scale.md`.
+the run of a million texts takes most. It also writes the tables of `docs/corpora.md`.
 """
 
 import argparse

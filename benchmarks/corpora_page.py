@@ -1,4 +1,4 @@
-"""What 10 million texts take, by the figures of `corpora.py`: the tables of `docs/scale.md`."""
+"""What 10 million texts take, by the figures of `corpora.py`: the tables of `docs/corpora.md`."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ __all__ = ["Figures", "update"]
 
 Figures = dict[str, float]
 
-PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
+PAGE = Path(__file__).parent.parent / "docs" / "corpora.md"
 BEGIN, END = "<!-- scale:begin (written by benchmarks/corpora.py) -->", "<!-- scale:end -->"
 # What the page is computed from.
 NEEDED = {
@@ -19,7 +19,7 @@ NEEDED = {
 
 
 def scale(figures: Figures, n_samples: int) -> str:
-    """Return the tables of `docs/scale.md`, for explanations of so many samples."""
+    """Return the tables of `docs/corpora.md`, for explanations of so many samples."""
     n, per_text = 10_000_000, figures["seconds per text and worker, lstm-imdb"]
     share = figures["two workers / one"] / 2 * min(1, figures["two Ray actors / two local workers"])
     limit = 1e3 / figures["driver and storage, ms of the processor per text, lstm-imdb"]

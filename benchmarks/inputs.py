@@ -17,7 +17,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,8 +41,6 @@ from mase.units import splitter
 from mase.units.grouping import group
 from timing import provenance, write
 
-PAGE = Path(__file__).parents[1] / "docs" / "inputs.md"
-BEGIN, END = "<!-- inputs:begin (written by benchmarks/inputs.py) -->", "<!-- inputs:end -->"
 SEED, N_TEXTS = 0, 40
 TASKS = {"pairs": "word", "sentences": "sentence", "long texts": "sentence"}
 N = {"pairs": 128, "sentences": 64, "long texts": 64}
@@ -285,8 +282,6 @@ def main() -> None:
     shown = table(tasks, attempts, accuracy)
     write("inputs", result | {"attempts": attempts}, shown)
     print(json.dumps(result["versions"]), "seed", SEED)
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{shown}{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

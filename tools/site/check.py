@@ -1,6 +1,6 @@
 """Check the built site: python tools/site/check.py docs-out.
 
-Every link leads to a page and an anchor of the site, to a file of the repository, or away. Nothing is loaded from
+Every link leads to a page and an anchor of the site, to a file of it, or away. Nothing is loaded from
 elsewhere. The pages of the API have every public name.
 """
 
@@ -9,9 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from hooks import MODULES, ROOT, module_tree, public_names
-
-REPOSITORY = "https://github.com/mase-xai/mase"
+from hooks import MODULES, module_tree, public_names
 
 
 class PageReader(HTMLParser):
@@ -39,8 +37,6 @@ class PageReader(HTMLParser):
 def broken(link: str, page: Path, pages: dict[Path, PageReader]) -> bool:
     """Return whether a link of a page leads to no page, anchor or file."""
     parts = urlsplit(link)
-    if link.startswith(f"{REPOSITORY}/blob/main/"):
-        return not (ROOT / unquote(parts.path.split("/blob/main/")[1])).exists()
     if parts.scheme:
         return False
     target = (page.parent / unquote(parts.path)).resolve() if parts.path else page

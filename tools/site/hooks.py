@@ -1,7 +1,7 @@
 """Pages of the site that are made when it is built, and links between its pages and the rest of the repository.
 
-MkDocs calls the functions `on_...`. The pages below docs/ are also read on the code host, so they link to files of the
-repository by relative paths. Here such a link becomes a link to a page of the site, or to the file on the code host.
+MkDocs calls the functions `on_...`. The pages below docs/ are also read in the repository, so they link to its files by
+relative paths. Here such a link leads to a page of the site, or to a copy of the file on the site.
 """
 
 import ast
@@ -137,14 +137,32 @@ def on_files(files: Files, *, config: MkDocsConfig) -> None:
     for name in notebooks.names():
         files.append(File.generated(config, f"notebooks/{name}.md", content=notebooks.markdown(name)))
     files.append(File.generated(config, "decisions/index.md", content=index_of_decisions()))
+    for name in linked_pages():
+        files.append(File.generated(config, name, content=(ROOT / name).read_text(encoding="utf-8")))
+
+
+def linked_pages() -> list[str]:
+    """Return the documents outside of docs/ that its pages, or such documents, link to."""
+    seen = {f"docs/{path.relative_to(ROOT / 'docs').as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
+    seen.update(ROOT_PAGES)
+    waiting, found = sorted(seen), []
+    while waiting:
+        page = waiting.pop()
+        for code, _, _, address in _CODE_OR_LINK.findall((ROOT / page).read_text(encoding="utf-8")):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(page), address.partition("#")[0]))
+            if not code and target.endswith(".md") and target not in seen and (ROOT / target).is_file():
+                seen.add(target)
+                found.append(target)
+                waiting.append(target)
+    return found
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files of the repository to their page, or to the code host; and rank the page for searches."""
+    """Lead links to files of the repository to their page or copy; and rank the page for searches."""
     here = page.file.src_uri
     if here.startswith(("api/", "decisions/")):
         page.meta.setdefault("search", {"boost": 0.5})  # guides come first
-    folder = "." if here in ROOT_PAGES else posixpath.dirname(f"docs/{here}")
+    folder = posixpath.dirname(here if (ROOT / here).is_file() else f"docs/{here}") or "."
 
     def replaced(match: re.Match[str]) -> str:
         code, image, text, address = match.groups()
@@ -169,11 +187,9 @@ def _on_the_site(address: str, here: str, folder: str, config: MkDocsConfig, fil
     if (ROOT / target).is_dir():
         index = next((file for file in (f"{known}/README.md", f"{known}/index.md") if file in files.src_uris), None)
         known = index or known
-    if known not in files.src_uris and target.endswith((".svg", ".png")):
+    if known not in files.src_uris and (ROOT / target).is_file():
         files.append(File(target, str(ROOT), config.site_dir, use_directory_urls=False))
-    if known in files.src_uris:
-        return posixpath.relpath(known, posixpath.dirname(here) or ".") + mark + anchor
-    return f"{config.repo_url}/blob/main/{target}{mark}{anchor}"
+    return posixpath.relpath(known, posixpath.dirname(here) or ".") + mark + anchor
 
 
 def on_page_content(html: str, **_: Any) -> str:
