@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 import mase
 from core import TEXT, bare
-from mase.models.protocol import Model
+from mase.models.base import Model
 from timing import Case, interleaved, provenance, relative, spread, write
 
 NAME, N = "bert-imdb", 1000

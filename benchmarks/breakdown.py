@@ -13,13 +13,13 @@ from typing import Any
 import torch
 
 import mase
-import mase.models.torch_module as modules
-import mase.models.torch_probe as probes
-import mase.regression.designed as designed
-import mase.regression.oracle as oracles
+import mase.models.torch.module as modules
+import mase.models.torch.probe as probes
+import mase.solve.oracle as oracles
+import mase.solve.regression as designed
 from core import TEXT, N
 from mase.estimators.kernel_ridge import KernelRidge, _Fit
-from mase.estimators.moment import Moment
+from mase.estimators.moments import Moment
 from timing import provenance, write
 
 ROUNDS, WARMING = 25, 2

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from cite_stories import CITE_SIZES, N_ROWS, N_TRIED, Story, best, opened, rows_of_cite, stories
-from mase.models.language.causal import CausalLM
+from mase.models.language.torch import CausalLM
 from timing import Case, interleaved, provenance, spread, write
 
 BARE_SIZES = (1, 2, 4, 8, 16)

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from mase.datasets import load
-from mase.models.language.causal import CausalLM
+from mase.models.language.torch import CausalLM
 from mase.text import Span
 from mase.units import splitter
+from mase_paper.datasets import load
 from timing import Case
 
 nltk.download = lambda *_: True  # context-cite downloads a splitter of sentences when it is imported

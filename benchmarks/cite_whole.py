@@ -19,14 +19,14 @@ import torch
 
 import mase
 from cite_stories import ANSWER_TOKENS, CITE_SIZES, N_TRIED, QUERY, Story, best, opened, rows_of_cite, stories
-from mase.models.language.causal import CausalLM
-from mase.models.language.protocol import Continuation, Prompt
+from mase.models.language.base import Continuation, Prompt
+from mase.models.language.torch import CausalLM
 from timing import interleaved, provenance, spread, write
 
 EVALUATIONS = (32, 64)  # 64 is what context-cite does by default
 ANSWER, ROWS, REST = "answer", "rows", "rest"
 PHASES = (ANSWER, ROWS, REST)
-OURS, HALF, CITE = "mase.cite", "mase.cite, half precision by trial", "context-cite"
+OURS, HALF, CITE = "mase.citing", "mase.cite, half precision by trial", "context-cite"
 
 
 class Clock:

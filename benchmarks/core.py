@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 import mase
-from mase.estimators.dantzig import minimum_l1
-from mase.measure import measure
+from mase.estimators.sparse import minimum_l1
+from mase.pipeline import measure
 from mase.testing import linear
 from timing import Case, interleaved, provenance, relative, spread, write
 

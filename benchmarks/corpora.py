@@ -24,7 +24,7 @@ import torch
 
 import mase
 from corpora_page import Figures, update
-from mase import datasets
+from mase_paper import datasets
 from timing import provenance, write
 
 ROOT = Path(__file__).parent.parent

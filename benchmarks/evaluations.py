@@ -6,7 +6,7 @@ Two questions per target, on validation texts that it classifies correctly:
   value as `mase-paper`?
 - equal Delta Accuracy: at which N does `mase`, the default, flip as many predictions as `mase-paper`, for every k?
 
-`make bench` runs it. It needs the data sets (see `mase.datasets`): MASE_DATA or --data-dir names their folder.
+`make bench` runs it. It needs the data sets (see `mase_paper.datasets`): MASE_DATA or --data-dir names their folder.
 """
 
 import argparse
@@ -22,10 +22,10 @@ import numpy as np
 import torch
 
 import mase
-from mase.datasets import load as load_split
+from mase.defaults import Precision
 from mase.metrics import evaluate
 from mase.metrics.evaluation import Evaluation
-from mase.regression.precision import Precision
+from mase_paper.datasets import load as load_split
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import PAPER
 from timing import provenance, write

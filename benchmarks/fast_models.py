@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import mase
-from mase.datasets import load
+from mase_paper.datasets import load
 from timing import Case, interleaved, provenance, write
 
 ROUNDS, N_TEXTS, BATCH, N_SHORT, SHORT = 3, 10, 256, 300, 18

@@ -28,17 +28,17 @@ from inputs_attempts import Attempt, long_attempts, pair_attempts
 from inputs_pairs import FOLDER, pairs, trained
 from inputs_peers import BATCH, LIBRARIES, Input, Reading
 from mase.arrays import Floats
-from mase.datasets import load
 from mase.document import Document
 from mase.files import drop_cut_line
-from mase.metrics.delta_accuracy import flips
-from mase.metrics.intervals import paired_mean
+from mase.metrics.flips import flips
 from mase.metrics.masking import masker, with_cache
 from mase.models.bundled import folder
-from mase.models.bundled.minilm import base_folder, tokenizer
-from mase.models.bundled.vocabulary import Vocabulary
+from mase.models.bundled.bert import base_folder, tokenizer
+from mase.models.bundled.files import Vocabulary
+from mase.statistics import paired_mean
 from mase.units import splitter
 from mase.units.grouping import group
+from mase_paper.datasets import load
 from timing import provenance, write
 
 SEED, N_TEXTS = 0, 40

@@ -15,9 +15,9 @@ import torch
 import transformers
 
 import mase
-from mase.datasets import load
-from mase.models.bundled.minilm import base_folder, tokenizer
+from mase.models.bundled.bert import base_folder, tokenizer
 from mase.units import splitter
+from mase_paper.datasets import load
 
 __all__ = ["FOLDER", "LABELS", "Pair", "pairs", "trained"]
 

@@ -13,7 +13,7 @@ import torch
 import mase
 from mase.arrays import Floats
 from mase.document import Document
-from mase.metrics.alignment import align
+from mase.metrics.given import align
 from mase.text import Span
 from mase.units import splitter
 from mase.units.grouping import group

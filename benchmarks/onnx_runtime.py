@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 import mase
 from core import TEXT
-from mase.models.protocol import Model
+from mase.models.base import Model
 from timing import provenance, spread, write
 
 NAMES, N, ROUNDS = ("lstm-imdb", "bert-imdb"), 256, 7

@@ -17,13 +17,12 @@ import numpy as np
 import pyarrow as pa
 from playwright.sync_api import Page, sync_playwright
 
-from mase.corpus.columns import schema
-from mase.corpus.folder import Folder
-from mase.corpus.manifest import Asked, Manifest
-from mase.corpus.opened import Run, open_run
-from mase.corpus.plan import Plan, automatic_part_size
-from mase.corpus.storage import storage_of
-from mase.summary.summarising import summarise
+from mase_corpora.folder import Folder
+from mase_corpora.plan import Asked, Manifest, Plan, automatic_part_size
+from mase_corpora.read import Run, open_run
+from mase_corpora.schema import schema
+from mase_corpora.storage import storage_of
+from mase_corpora.summary import summarise
 from timing import provenance, write
 
 N_TEXTS, N_WORDS, N_VOCABULARY = 50_000, 200, 4_000

@@ -167,7 +167,7 @@ def overhead() -> dict[str, float]:
     """Return microseconds per sample with a model that costs next to nothing, 64 coordinates, N = 1000."""
     import numpy as np
 
-    from mase.measure import measure
+    from mase.pipeline import measure
 
     probe, method, seconds = smooth(64), mase.METHODS["mase"], []
     for _ in range(60):

@@ -24,13 +24,13 @@ import numpy as np
 
 import mase
 from mase.arrays import Floats
-from mase.designs.focused import Focused
+from mase.designs.adaptive import Focused
 from mase.methods import resolve
-from mase.models.protocol import Model
-from mase.regression.designed import Regression
-from mase.regression.laws import Mixture
-from mase.regression.oracle import Oracle
-from mase.regression.strategy import Solution
+from mase.models.base import Model
+from mase.solve.distributions import Mixture
+from mase.solve.oracle import Oracle
+from mase.solve.regression import Regression
+from mase.solve.strategy import Solution
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 

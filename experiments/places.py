@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import mase
-from mase.models.protocol import Model
+from mase.models.base import Model
 from mase_paper.experiments.selection import choose
 from mase_paper.experiments.testbeds import TARGETS
 

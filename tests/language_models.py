@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from mase.models.language.protocol import Continuation
+from mase.models.language.base import Continuation
 
 ANSWER = "The cat sat. The dog ran."
 # Log-probability of a word of the answer that occurs in the prompt, and of one that does not.

@@ -1,4 +1,6 @@
-"""Plant each fault of `planted_faults.toml` in a copy of src/ and see the tests named for it fail: `make planted`."""
+"""Plant each fault of `planted_faults.toml` in a copy of the packages and see the tests named for it fail: `make
+planted`.
+"""
 
 import os
 import shutil
@@ -16,7 +18,7 @@ PASSED, FAILED = 0, 1  # exit codes of pytest; others mean that it could not run
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One wrong change of a file below src/mase, and the tests of which at least one must fail with it."""
+    """One wrong change of a file below src, and the tests of which at least one must fail with it."""
 
     file: str
     text: str
@@ -26,7 +28,7 @@ class Fault:
 
     def plant(self, source: Path) -> str | None:
         """Write the fault into a copy of src/; return why it cannot be planted, None if it is."""
-        path = source / "mase" / self.file
+        path = source / self.file
         if not path.is_file():
             return f"{self.file} does not exist"
         content = path.read_text(encoding="utf-8")
@@ -60,7 +62,8 @@ def verdict(fault: Fault) -> str:
     """Return "caught", or what is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        for packages in (ROOT / "src", ROOT / "paper" / "src"):
+            shutil.copytree(packages, source, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         problem = fault.plant(source)
         if problem is not None:
             return f"NOT PLANTED, {problem}"

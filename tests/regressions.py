@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mase.measure import measure
 from mase.methods import resolve
+from mase.pipeline import measure
 
 
 def run(probe, method="mase-nlgp", seed=0, **overrides):

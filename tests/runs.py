@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import mase
-from mase.corpus.columns import Rows
-from mase.corpus.folder import Folder
-from mase.corpus.manifest import Asked, Manifest
-from mase.corpus.opened import Run, open_run
-from mase.corpus.source import Item
-from mase.corpus.storage import storage_of
+from mase.sources.rows import Item
+from mase_corpora.folder import Folder
+from mase_corpora.plan import Asked, Manifest
+from mase_corpora.read import Run, open_run
+from mase_corpora.schema import Rows
+from mase_corpora.storage import storage_of
 
 __all__ = ["COMPARED", "WEIGHTS", "classifier", "made_up_texts", "run_of", "write_run"]
 

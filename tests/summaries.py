@@ -1,8 +1,16 @@
 """Summaries made by hand, for the tests of the report."""
 
-from mase.summary.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
-from mase.summary.overview import Confusion, Distribution, Failures, NoteCount, Overview, PredictedClass
-from mase.summary.summary import Settings, Summary
+from mase_corpora.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect
+from mase_corpora.summary import (
+    Confusion,
+    Distribution,
+    Failures,
+    NoteCount,
+    Overview,
+    PredictedClass,
+    Settings,
+    Summary,
+)
 
 
 def example(row=0, text="good", score=0.4):

@@ -1,4 +1,4 @@
-"""Train the language model of `mase.testing.look_up` and write its folder: a minute or two on one core.
+"""Train the language model of `mase.testing.models` and write its folder: a minute or two on one core.
 
     python tools/look_up_model.py
 
@@ -22,8 +22,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from mase.models.language.loading import load_language_model
-from mase.testing.look_up import FOLDER, NAMES, VERBS, lookups
+from mase.models.language.open import load_language_model
+from mase.testing.models import FOLDER, NAMES, VERBS, lookups
 
 SPECIAL = ("<unk>", "<s>", "</s>")
 WORDS = ("Context", "Query", "Answer", "What", "does", "do", "and")

@@ -21,7 +21,7 @@ __all__ = ["execute", "main", "outputs"]
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
-# As `mase.render.numbers:duration` writes it, with what stands between it and the fact before it.
+# As `mase.render.wording:duration` writes it, with what stands between it and the fact before it.
 _DURATION = re.compile(r" · [\d,.]+ (?:µs|ms|s|min|h)(?: \d+ (?:s|min))?(?!\w)")
 
 

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "few": {"n_samples": 64},
     "tolerance": {"tolerance": 0.2},
     "stable-top": {"stable_top": 3},
-    "token": {"granularity": "token"},
+    "token": {"units": "token"},
     "probability": {"link": "probability"},
     "small batches": {"batch_size": 7},
     "seed 1": {"seed": 1},
+    "evidence": {"evidence": 3},
+    "zoom": {"units": "sentence", "zoom": 1},
 }
 SHORT = ("Not bad at all.", "good", "A dull start, but the last hour is wonderful.")
 
@@ -59,51 +60,57 @@ def texts(name: str) -> tuple[str, ...]:
 def explanations() -> Iterator[tuple[str, Any]]:
     """Yield a name and the explanation, or the error, of every case."""
     import mase
+    try:
+        from mase.testing.models import FOLDER, lookups
+    except ImportError:  # as it was before
+        from mase.testing.look_up import FOLDER, lookups
 
-    # Punctuation apart from words, as it was before there was a choice.
-    words = {"units": "wordpunct"} if find_spec("mase.units") else {}
-    models = {
-        "lstm-imdb": ("lstm-imdb", texts("reviews.txt")[:2]),
-        "lstm-reuters": ("lstm-reuters", texts("news.txt")[:2]),
-        "black box": (mase.models.Callable(black_box, labels=["neg", "pos"]), (*SHORT, texts("reviews.txt")[0])),
-    }
-    for model, (source, many) in models.items():
-        loaded = mase.models.load(source) if isinstance(source, str) else source
-        for method in mase.METHODS:
-            for setting, options in SETTINGS.items():
-                given = options if "granularity" in options else words | options
-                yield from _cases(f"{model}, {method}, {setting}", loaded, method, given, many)
-    for setting in ("default", "few"):
-        yield from _bert(words | SETTINGS[setting], setting)
+    function = mase.models.Callable(black_box, labels=["neg", "pos"])
+    for method in mase.METHODS:
+        yield _case(f"black box, {method}", function, SHORT[2], method=method, n_samples=64)
+    loaded = {name: mase.models.load(name) for name in ("lstm-imdb", "lstm-reuters")}
+    for setting, options in SETTINGS.items():
+        yield _case(f"lstm-imdb, {setting}", loaded["lstm-imdb"], texts("reviews.txt")[0], **options)
+    for method in ("mase-rationale", "mase-nlgp", "integrated-gradients"):
+        yield _case(f"lstm-imdb, {method}", loaded["lstm-imdb"], texts("reviews.txt")[1], method=method)
+    for text in texts("news.txt")[:2]:
+        yield _case(f"lstm-reuters, {text[:20]}", loaded["lstm-reuters"], text)
+        several = {"target": "all", "n_samples": 200}
+        yield _case(f"lstm-reuters, all classes, {text[:20]}", loaded["lstm-reuters"], text, **several)
+    long = " ".join(texts("reviews.txt")) * 3
+    yield _case("lstm-imdb, windows", loaded["lstm-imdb"], long, long="windows", n_samples=200)
+    records = mase.models.Callable(
+        lambda rows: black_box([row["text"] + " good" * row["stars"] for row in rows]), labels=["neg", "pos"]
+    )
+    row = {"text": SHORT[2], "stars": 3}
+    yield _case("records", records, row, background={"stars": 0}, n_samples=200)
+    question = lookups(1, seed=1)[0]
+    model = mase.models.load(FOLDER)
+    yield "cite", mase.cite(model, context=list(question.sources), query=question.query, n_samples=100)
+    try:
+        bert = mase.models.load("bert-imdb")
+    except mase.MaseError:  # the pretrained model is not installed
+        return
+    for method in ("mase", "integrated-gradients"):
+        yield _case(f"bert-imdb, {method}", bert, SHORT[2], method=method, n_samples=64)
 
 
-def _bert(options: dict[str, Any], setting: str) -> Iterator[tuple[str, Any]]:
+def _case(name: str, model: Any, text: Any, target: Any = None, **options: Any) -> tuple[str, Any]:
     import mase
 
     try:
-        loaded = mase.models.load("bert-imdb")
-    except mase.MaseError:  # the pretrained model is not installed
-        return
-    for method in ("mase", "mase-nlgp", "lime", "kernel-shap", "occlusion", "integrated-gradients"):
-        yield from _cases(f"bert-imdb, {method}, {setting}", loaded, method, {"n_samples": 64} | options, SHORT)
-
-
-def _cases(
-    name: str, model: Any, method: str, options: dict[str, Any], many: tuple[str, ...]
-) -> Iterator[tuple[str, Any]]:
-    import mase
-
-    for number, text in enumerate(many):
-        try:
-            yield f"{name}, text {number}", mase.Explainer(model, method=method, **options, evidence=0)(text)
-        except mase.MaseError as error:
-            yield f"{name}, text {number}", error
+        return name, mase.Explainer(model, **({"evidence": 0} | options))(text, target=target)
+    except mase.MaseError as error:
+        return name, error
 
 
 def fingerprint(found: Any) -> dict[str, str]:
     """Return the SHA-256 of each part that must not change, or the type of the error."""
     if isinstance(found, Exception):
         return {"result": type(found).__name__}
+    if not hasattr(found, "scores"):  # one for each class
+        parts = [(number, fingerprint(result)) for number, result in enumerate(found)]
+        return {f"{part} of {number}": code for number, result in parts for part, code in result.items()}
     fit, notes = found.fit, _notes(found)
     r2 = found.r2 if hasattr(found, "r2") else fit.r2  # of the fit up to schema 1
     values = [found.scores.tobytes().hex(), found.standard_errors.tobytes().hex(), list(found.words), found.target]
@@ -116,7 +123,7 @@ def fingerprint(found: Any) -> dict[str, str]:
 
 def _later(found: Any) -> dict[str, Any]:
     """Return the fields that came with later commits, if the explanation has them."""
-    fields: dict[str, Any] = {"precision": getattr(found.fit, "precision", None)}
+    fields: dict[str, Any] = {"precision": getattr(found.fit, "precision", None), "evidence": repr(found.evidence)}
     for number, response in enumerate(getattr(found, "responses", ())):
         for name in ("order", "signed", "exact"):
             fields[f"{name} of response {number}"] = getattr(response, name, None)

@@ -6,7 +6,7 @@ python tools/schema.py
 import json
 from pathlib import Path
 
-from mase.io.schema import SCHEMA, json_schema
+from mase.attribution.json import SCHEMA, json_schema
 
 PATH = Path(__file__).resolve().parent.parent / "docs" / "schema" / f"{SCHEMA.replace('/', '-')}.json"
 

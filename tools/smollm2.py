@@ -17,8 +17,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from mase.datasets.dataset import cache_folder
 from mase.errors import DataError, MissingDependencyError
+from mase_paper.datasets import cache_folder
 
 __all__ = ["NAME", "folder"]
 

@@ -7,30 +7,30 @@ True
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
+from mase.registry import lazy_names
 
 if TYPE_CHECKING:
     from mase import models as models
-    from mase.attribution import Attribution as Attribution
-    from mase.attribution import Attributions as Attributions
+    from mase.attribution.attribution import Attribution as Attribution
+    from mase.attribution.attribution import Attributions as Attributions
+    from mase.attribution.json import load as load
+    from mase.checking import check as check
     from mase.citing import cite as cite
-    from mase.comparison.compare import compare as compare
-    from mase.corpus.opened import open_run as open_run
-    from mase.corpus.running import run as run
-    from mase.doctor.checking import check as check
     from mase.document import Document as Document
     from mase.errors import MaseError as MaseError
     from mase.explainer import Explainer as Explainer
-    from mase.explanation import explain as explain
-    from mase.io.json import load as load
+    from mase.explainer import explain as explain
     from mase.methods import METHODS as METHODS
     from mase.methods import Method as Method
     from mase.metrics.evaluation import evaluate as evaluate
+    from mase.notebook import Widget as Widget
     from mase.progress import Progress as Progress
-    from mase.regression.precision import QueryOptions as QueryOptions
-    from mase.regression.stopping import Stopping as Stopping
-    from mase.summary.summarising import summarise as summarise
-    from mase.widget.widget import Widget as Widget
+    from mase.solve.oracle import QueryOptions as QueryOptions
+    from mase.solve.strategy import Stopping as Stopping
+    from mase_corpora.differences import compare as compare
+    from mase_corpora.read import open_run as open_run
+    from mase_corpora.running import run as run
+    from mase_corpora.summary import summarise as summarise
 
 __version__ = "0.3.0.dev0"
 
@@ -73,19 +73,19 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
             "MaseError": "mase.errors",
             "Method": "mase.methods",
             "Progress": "mase.progress",
-            "QueryOptions": "mase.regression.precision",
-            "Stopping": "mase.regression.stopping",
-            "Widget": "mase.widget.widget",
-            "check": "mase.doctor.checking",
+            "QueryOptions": "mase.solve.oracle",
+            "Stopping": "mase.solve.strategy",
+            "Widget": "mase.notebook",
+            "check": "mase.checking",
             "cite": "mase.citing",
-            "compare": "mase.comparison.compare",
+            "compare": "mase_corpora.differences",
             "evaluate": "mase.metrics.evaluation",
-            "explain": "mase.explanation",
-            "load": "mase.io.json",
+            "explain": "mase.explainer",
+            "load": "mase.attribution.json",
             "models": "mase.models",
-            "open_run": "mase.corpus.opened",
-            "run": "mase.corpus.running",
-            "summarise": "mase.summary.summarising",
+            "open_run": "mase_corpora.read",
+            "run": "mase_corpora.running",
+            "summarise": "mase_corpora.summary",
         },
         needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
         | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}

@@ -1,4 +1,4 @@
-"""Array types, checks of shape and finiteness, and the equality of dataclasses that hold arrays."""
+"""Array types, scalar and shape checks."""
 
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -8,25 +8,14 @@ from numpy.typing import NDArray
 
 from mase.errors import NonFiniteError, ShapeError
 
-__all__ = ["Bools", "Floats", "Ints", "as_floats", "equal_fields", "frozen"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
 Number = TypeVar("Number", np.float64, np.int64)
 
 
 def as_floats(value: Any, shape: tuple[int | None, ...], name: str) -> Floats:
-    """Return `value` as a finite float64 array of `shape` (None matches any length).
-
-    Raises
-    ------
-    ShapeError
-        If the array has another shape.
-    NonFiniteError
-        If an entry is NaN or infinite.
-    """
+    """Return `value` as a finite float64 array of `shape` (None matches any length)."""
     array = np.asarray(value, dtype=np.float64)
     matches = array.ndim == len(shape) and all(
         expected in (None, length) for expected, length in zip(shape, array.shape, strict=True)

@@ -7,27 +7,24 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from mase.attribution import Answer, Attribution, chosen
+from mase.attribution.attribution import Attribution
+from mase.attribution.evidence import chosen
+from mase.attribution.response import Answer
 from mase.defaults import MAX_NEW_TOKENS
-from mase.document import Document, Field, check_text
+from mase.document import Document, Field, check_text, is_series, remedy
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
-from mase.models.language.generated import check_max_new_tokens
-from mase.models.language.given import ANSWER, GivenAnswer, prompt_fields
-from mase.models.language.opening import language_model
-from mase.models.language.prompt_probe import having_read
-from mase.models.language.protocol import Continuation, LanguageModel, Prompt
-from mase.models.language.template import CONTEXT, QUERY, Template
-from mase.models.rewriting import Content, Rewriter, word_tokens
+from mase.models.function import Content, Rewriter, word_tokens
+from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_tokens, having_read, prompt_fields
+from mase.models.language.base import Continuation, LanguageModel, Prompt
+from mase.models.language.open import language_model
+from mase.models.language.prompts import CONTEXT, QUERY, Template
 from mase.options import CiteOptions
 from mase.progress import Listener
-from mase.several import is_series, remedy
 from mase.target import Label, Target
 from mase.text import Span
 from mase.units import Units, splitter
-from mase.units.spans import spans_of
-
-__all__ = ["METHOD", "UNITS", "Answered", "Prompted", "cite", "sources"]
+from mase.units.splitters import spans_of
 
 METHOD, UNITS, PARTS = "mase-cite", "sentence", "sentence"
 
@@ -166,46 +163,20 @@ class Prompted:
         return cls(opened, document, Template.of(template, prompt_fields(document.content)))
 
     def reading(self) -> Self:
-        """Return the same with a model that has read the prompt, if it can, so that what follows costs less.
-
-        Raises
-        ------
-        ModelError
-            If the model fails.
-        """
+        """Return the same with a model that has read the prompt, if it can, so that what follows costs less."""
         prompt = self.template.filled(prompt_fields(self.document.content))
         return replace(self, language_model=having_read(self.language_model, prompt))
 
     def generate(self, max_new_tokens: int) -> Continuation:
-        """Return the greedy answer.
-
-        Raises
-        ------
-        ModelError
-            If the prompt is too long, or the model answers nothing.
-        """
+        """Return the greedy answer."""
         return self._generate(self.document.content, max_new_tokens)
 
     def generate_without(self, found: Attribution, units: Iterable[int], max_new_tokens: int) -> Continuation:
-        """Return the greedy answer to the prompt without some units of an attribution of it.
-
-        Raises
-        ------
-        OptionError
-            If a unit does not exist.
-        ModelError
-            If the prompt is too long, or the model answers nothing.
-        """
+        """Return the greedy answer to the prompt without some units of an attribution of it."""
         return self._generate(_without(found, units), max_new_tokens)
 
     def given(self, option: str, answer: str) -> Continuation:
-        """Return the tokens of an answer that is given as an option.
-
-        Raises
-        ------
-        EmptyTextError
-            If it is blank.
-        """
+        """Return the tokens of an answer that is given as an option."""
         return self.language_model.continuation(_check_answer(option, answer))
 
     def answered(
@@ -238,13 +209,7 @@ class Prompted:
 
 
 def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
-    """Return texts and a query as a document: one field for each text, and the fixed field "query".
-
-    Raises
-    ------
-    InvalidTextError
-        If they are no texts, or the name of one is taken.
-    """
+    """Return texts and a query as a document: one field for each text, and the fixed field "query"."""
     named = _named(context)
     for name, text in named.items():
         check_text(name)

@@ -1,14 +1,88 @@
-"""Defaults that the help of the command names; this module imports no package, so that the help is quick."""
+"""Fixed choices, default values, the rule of `n_samples`; imports nothing.
 
-__all__ = ["CONFIDENCE", "EVIDENCE", "KS", "MAX_NEW_TOKENS", "OVERLAP"]
+`experiments/budget.py` chose the default rule; docs/samples.md has its table.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from mase.errors import OptionError
+from mase.scalars import is_integer
+
+Precision = Literal["float32", "bfloat16"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+# Suffixes of the files of tables (`mase.metrics.tables`) and of pictures (`mase.render.figure`).
+TABLE_FORMATS = (".md", ".csv", ".tex", ".html")
+PICTURE_FORMATS = (".png", ".svg", ".pdf")
+
+# The inputs that can represent an absent word. Each model supports some of them.
+Reference = Literal["zero", "mask", "unk", "pad", "delete"]
+REFERENCES: tuple[Reference, ...] = get_args(Reference)
+
+# What to do with a text that is longer than the model reads, and how the predictions for its windows become one.
+Long = Literal["cut", "windows"]
+LONG: tuple[Long, ...] = get_args(Long)
+Pooling = Literal["mean", "max", "first"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+
+
+def check_choice(option: str, value: object, choices: Collection[str]) -> None:
+    """Check that the value of an option, whatever its type, is one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("pooling", "max", POOLINGS)
+    """
+    if not isinstance(value, str) or value not in choices:  # only strings: an array has no single answer to ==
+        raise OptionError(f"{option} is {value!r:.60}, expected one of {', '.join(choices)}")
+
 
 # How certain the set of the top units has to be.
 CONFIDENCE = 0.95
+
 # How many of the best units are tested on the model.
 EVIDENCE = 5
+
 # Numbers of words that metrics mask, those of the paper.
 KS = (1, 5, 10, 15)
+
 # Largest number of tokens of an answer that a language model generates.
 MAX_NEW_TOKENS = 128
+
 # Share of the units of a window that the next one also has.
 OVERLAP = 0.25
+NSamples = int | Literal["auto"]
+AUTO: Literal["auto"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """As many samples as `base` and `per_unit` more for each unit of a text, up to `most`.
+
+    Examples
+    --------
+    >>> [SAMPLES_RULE.samples(n_units) for n_units in (20, 100, 2000)]
+    [390, 550, 1000]
+    """
+
+    base: int
+    per_unit: int
+    most: int
+
+    def samples(self, n_units: int) -> int:
+        """Return the number of samples for a text of so many units."""
+        return min(self.base + self.per_unit * n_units, self.most)
+
+
+SAMPLES_RULE = Rule(base=350, per_unit=2, most=1000)
+
+
+def check_n_samples(n_samples: Any) -> NSamples:
+    """Return a number of samples, or "auto"."""
+    if isinstance(n_samples, str) and n_samples == AUTO:
+        return AUTO
+    if not is_integer(n_samples) or n_samples < 2:
+        raise OptionError(f"n_samples is {n_samples!r}, expected an integer >= 2 or 'auto'")
+    return int(n_samples)

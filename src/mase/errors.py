@@ -3,33 +3,6 @@
 A message says what was received, what was expected and what to do about it.
 """
 
-__all__ = [
-    "OF_THE_COMMAND",
-    "CapabilityError",
-    "DataError",
-    "EmptyTextError",
-    "InvalidTextError",
-    "LimitError",
-    "LockedError",
-    "MaseError",
-    "MaseWarning",
-    "MissingDependencyError",
-    "ModelError",
-    "NonFiniteError",
-    "NotPicklableError",
-    "OptionError",
-    "PluginError",
-    "QueueFullError",
-    "ScoreMismatchError",
-    "ServiceError",
-    "ShapeError",
-    "TextTimeoutError",
-    "TooFewSamplesError",
-    "UnitsError",
-    "UnknownNameError",
-    "WorkerError",
-]
-
 
 class MaseError(Exception):
     """Base class of all errors that this library raises."""

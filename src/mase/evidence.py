@@ -9,15 +9,14 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution import Changed, Evidence, FlipSet
+from mase.attribution.evidence import Changed, Evidence, FlipSet
 from mase.errors import OptionError
-from mase.links import Contrast, Output, predictions, respond
+from mase.links import Contrast, Output
+from mase.models.base import Probe
 from mase.models.batching import UNWATCHED, Watch, ask
-from mase.models.protocol import Probe
-from mase.regression.known_scores import KnownScores
+from mase.responses import predictions, respond
 from mase.scalars import is_integer
-
-__all__ = ["MaskedPredictions", "ModelReading", "Reading", "check_evidence", "n_for_evidence", "n_for_scores"]
+from mase.solve.oracle import KnownScores
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
 _FURTHER = 10
@@ -28,13 +27,7 @@ _FEW = 50
 
 
 def check_evidence(k: int) -> int:
-    """Return the number of units to test.
-
-    Raises
-    ------
-    OptionError
-        If it is not an integer from 0 to 100.
-    """
+    """Return the number of units to test."""
     if not is_integer(k) or not 0 <= k <= _MOST:
         raise OptionError(
             f"evidence is {k!r}, expected an integer from 0 to {_MOST}: how many of the best units to test"

@@ -1,36 +1,33 @@
-"""The pipeline: text -> tokens -> probe -> strategy -> attribution."""
+"""Explainer and explain: options in, results out."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
-from mase.attribution import Attribution, Attributions, Changed, chosen
-from mase.bound_text import BoundText
-from mase.budget import NSamples
-from mase.compatibility import suited
-from mase.defaults import EVIDENCE
-from mase.document import Document, Input, Scalar, is_single
-from mase.errors import OptionError
+from mase.attribution.attribution import Attribution, Attributions
+from mase.attribution.evidence import Changed, chosen
+from mase.defaults import EVIDENCE, NSamples
+from mase.document import Document, Input, Scalar, check_no_model, is_single
+from mase.errors import DataError, OptionError
 from mase.evidence import check_evidence, n_for_evidence
 from mase.links import Link
-from mase.measurement import Measurement
-from mase.methods import Method
-from mase.models import adapt
-from mase.models.identity import as_recorded, identity, is_same
-from mase.models.protocol import Model
-from mase.options import MoreOptions, merged, names_of, values_of, windows_of
+from mase.long_texts import MaskedWindow, explained, masked, with_evidence
+from mase.methods import Method, suited
+from mase.models.base import Model
+from mase.models.limits import is_taken
+from mase.models.open import adapt
+from mase.models.origin import as_recorded, identity, is_same
+from mase.options import ExplainerOptions, MoreOptions, merged, names_of, values_of, windows_of
+from mase.pipeline import BoundText, Measurement, check_zoom, zoomed
 from mase.progress import Listener, each, tracked
-from mase.regression.known_scores import KnownScores
-from mase.regression.precision import AUTO, QueryOptions
-from mase.regression.stopping import NEVER, Stopping
 from mase.rng import seeded, stream_key
-from mase.tables import Fields, documents, is_split
+from mase.solve.oracle import AUTO_QUERY, KnownScores, QueryOptions
+from mase.solve.strategy import NEVER, Stopping
+from mase.sources.rows import Fields, documents, is_split
 from mase.target import Label, Question, Target
-from mase.units import DEFAULT, Splitter, Units
-from mase.windows import LongText, MaskedWindow, WindowText, check_windows, explained, masked, with_evidence
-from mase.zoom import check_zoom, zoomed
-
-__all__ = ["Explainer"]
+from mase.units import DEFAULT, Units
+from mase.units.splitters import Splitter
+from mase.windows import LongText, WindowText, check_windows
 
 
 class Explainer:
@@ -105,7 +102,7 @@ class Explainer:
         seed: int = 0,
         evidence: int = EVIDENCE,
         zoom: int = 0,
-        query: QueryOptions = AUTO,
+        query: QueryOptions = AUTO_QUERY,
         stopping: Stopping = NEVER,
         fixed: Collection[str] = (),
         background: Mapping[str, Scalar] | None = None,
@@ -150,15 +147,6 @@ class Explainer:
         a label, or else an index; the default is the predicted class. A list of them, or "all", explains several
         classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against`
         is a class to compare with: why the target rather than this one.
-
-        Raises
-        ------
-        EmptyTextError
-            If a text has no word.
-        InvalidTextError
-            If a text is none of these, is not valid Unicode, or has fields that the model does not read.
-        ModelError
-            If the model raises an exception or returns something other than finite class scores.
         """
         if is_single(texts) and fields is None and not is_split(texts):
             return self._explain(texts, Question(target, against))
@@ -290,3 +278,40 @@ class Explainer:
             If sigma is a function of the number of coordinates: each text then has settings of its own.
         """
         return self.measurement.settings(self.method)
+
+
+def explain(
+    text: Input,
+    model: Any = "lstm-imdb",
+    tokenizer: Any = None,
+    *,
+    target: Target = None,
+    against: Label = None,
+    listener: Listener | None = None,
+    **options: Unpack[ExplainerOptions],
+) -> Attribution:
+    """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
+
+    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call. The
+    `listener` is told how far the explanation is (`Explainer.follow`).
+
+    Raises
+    ------
+    MaseError
+        If an option, the model or the text is invalid (see `Explainer`).
+    """
+    check_no_model(text)
+    _check_no_text(model)
+    explainer = Explainer(model, tokenizer, **options)
+    if listener is None:
+        return explainer(text, target=target, against=against)
+    return explainer.follow(text, listener, target=target, against=against)
+
+
+def _check_no_text(model: Any) -> None:
+    """Check, before a model is opened, that what stands in its place is no text: the name of no model has a space."""
+    if isinstance(model, str) and len(model.split(maxsplit=1)) > 1 and not is_taken(model):
+        raise DataError(
+            f"model is {model!r:.60}, which is no file or folder, expected a model, its name, its folder or its URL; "
+            "if both are texts, a pair of them is one tuple, as in mase.explain((first, second), model)"
+        )

@@ -1,43 +1,26 @@
-"""Atomic writing of files, and reading that never blocks."""
+"""Whole-or-nothing writing, reading that never blocks, child processes."""
 
 import os
 import secrets
 import shutil
+import signal
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
+from multiprocessing import spawn
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from mase.errors import DataError
 from mase.platforms import open_pipe
 
-__all__ = [
-    "cannot_read",
-    "cannot_write",
-    "check_writable",
-    "drop_cut_line",
-    "file_state",
-    "read_bytes",
-    "replacing",
-    "while_unchanged",
-    "write_stream",
-    "write_text",
-    "writing",
-]
-
 T = TypeVar("T")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file, or of a named pipe that has a writer.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read. Devices and pipes without a writer are refused, because reading them would block.
-    """
+    """Return the content of a file, or of a named pipe that has a writer."""
     try:
         mode = Path(path).stat().st_mode
         if stat.S_ISFIFO(mode):
@@ -52,13 +35,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def file_state(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Return the size of a file in bytes and the time of its last change in nanoseconds.
-
-    Raises
-    ------
-    DataError
-        If the system refuses.
-    """
+    """Return the size of a file in bytes and the time of its last change in nanoseconds."""
     try:
         status = os.stat(path)  # noqa: PTH116 (called for every row; a Path takes twice as long)
     except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
@@ -69,13 +46,7 @@ def file_state(path: str | os.PathLike[str]) -> tuple[int, int]:
 def while_unchanged(
     path: str | os.PathLike[str], state: tuple[int, int], values: Iterable[T], changed: str
 ) -> Iterator[T]:
-    """Yield values that are read from a file, each only if the file still has its `state` after it was read.
-
-    Raises
-    ------
-    DataError
-        If it has not. The message says that the file has changed, and goes on with `changed`.
-    """
+    """Yield values that are read from a file, each only if the file still has its `state` after it was read."""
 
     def check() -> None:
         if file_state(path) != state:
@@ -106,13 +77,7 @@ def _read_pipe(path: str | os.PathLike[str]) -> bytes:
 
 
 def drop_cut_line(path: str | os.PathLike[str]) -> bytes:
-    """Remove the last line of a file if a kill cut it off, and return the lines that are left.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or written.
-    """
+    """Remove the last line of a file if a kill cut it off, and return the lines that are left."""
     content = read_bytes(path)
     whole = content[: content.rfind(b"\n") + 1]
     if whole != content:
@@ -122,24 +87,12 @@ def drop_cut_line(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to `path` as UTF-8, atomically; create the folder if it does not exist.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written. An existing file is then left unchanged.
-    """
+    """Write `text` to `path` as UTF-8, atomically; create the folder if it does not exist."""
     write_stream(path, BytesIO(text.encode()))
 
 
 def write_stream(path: str | os.PathLike[str], stream: BinaryIO) -> None:
-    """Write the rest of `stream` to `path`, atomically; create the folder if it does not exist.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written. An existing file is then left unchanged.
-    """
+    """Write the rest of `stream` to `path`, atomically; create the folder if it does not exist."""
     target = check_writable(path)
     with writing(path):
         if target.exists() and not target.is_file():  # A pipe or a device cannot be replaced.
@@ -152,15 +105,7 @@ def write_stream(path: str | os.PathLike[str], stream: BinaryIO) -> None:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Convert OS errors while the block writes to `path` into `DataError`, except for a broken pipe.
-
-    Raises
-    ------
-    DataError
-        If writing fails, for example because the disk is full.
-    BrokenPipeError
-        If `path` is a pipe whose reader has closed it.
-    """
+    """Convert OS errors while the block writes to `path` into `DataError`, except for a broken pipe."""
     try:
         yield
     except (BrokenPipeError, DataError):
@@ -174,11 +119,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which replaces `path` if the block succeeds and is removed otherwise.
 
     Its content is flushed to the disk before.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be created or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
@@ -196,13 +136,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file can be written there; create its folder, but leave an existing file unchanged.
-
-    Raises
-    ------
-    DataError
-        If no file can be written there.
-    """
+    """Return `path` if a file can be written there; create its folder, but leave an existing file unchanged."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -232,3 +166,53 @@ def cannot_write(path: str | os.PathLike[str], error: Exception) -> DataError:
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
+
+# A child ignores Ctrl-C, which the terminal sends to it as well: its parent ends it. The path for imports is the
+# parent's. The script of the parent is not imported, so that it needs no `if __name__ == "__main__"`.
+_PROGRAM = """\
+import sys
+sys.path[:] = {path!r}
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from {module} import main
+main(*{arguments!r})
+"""
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command of a new Python process that calls the function `main` of a module with these arguments."""
+    program = _PROGRAM.format(path=sys.path, module=module, arguments=arguments)
+    return [os.fsdecode(spawn.get_executable()), "-P", "-c", program]
+
+
+def pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the pipes from and to the parent, in the child, and keep other code away from them.
+
+    They are the standard streams at first. Other code, such as a model, then has an empty standard input instead, and
+    what it prints goes to standard error.
+    """
+    messages, answers = os.fdopen(os.dup(_INPUT), "rb"), os.fdopen(os.dup(_OUTPUT), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, _INPUT)
+    os.close(null)
+    os.dup2(_ERRORS, _OUTPUT)
+    sys.stdin = TextIOWrapper(BytesIO(), encoding="utf-8")
+    return messages, answers
+
+
+def ending(code: int) -> str:
+    """Return how a process ended, from its exit code as `subprocess` has it.
+
+    Examples
+    --------
+    >>> ending(3), ending(-9)
+    ('ended with exit code 3', 'was ended by SIGKILL, as the system does when memory runs out,')
+    """
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    hint = ", as the system does when memory runs out," if name == "SIGKILL" else ""
+    return f"was ended by {name}{hint}"

@@ -1,22 +1,134 @@
-"""The table of methods. Each row names the parts of a method; this is the only place for defaults."""
+"""The table of methods; Method, resolve, what suits a model."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from mase.budget import Rule
+import numpy as np
+
+from mase.defaults import AUTO, SAMPLES_RULE, NSamples, Rule, check_n_samples
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
-from mase.errors import OptionError, PluginError
+from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
-from mase.method import Method, describe, with_reference
+from mase.links import LINKS, Output
+from mase.models.base import AnswerModel, Model, ValueModel
 from mase.procedures import PROCEDURES
-from mase.registry import Registry
-from mase.regression.design import Design
-from mase.regression.designed import Regression
+from mase.registry import Registry, unknown
+from mase.solve.parts import Design
+from mase.solve.regression import Regression
+from mase.solve.strategy import Strategy
 from mase.spaces import SPACES
+from mase.spaces.kinds import Space
 
-__all__ = ["DEFAULT", "METHODS", "Method", "describe", "resolve", "with_reference"]
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A complete configuration of an explanation: the space, the strategy, the link and the budget.
+
+    Parameters
+    ----------
+    name, summary
+        The name in `mase.METHODS`, and a description in one line.
+    space
+        How coordinates change the input.
+    strategy
+        A `mase.solve.regression.Regression` of a design and an estimator, or a procedure.
+    link
+        The function of the model's scores that is explained.
+    n_samples
+        Maximum number of samples, for each of which the model is evaluated; "auto" for as many as the number of units
+        of a text asks for.
+    rule
+        How many that are.
+    without_embeddings
+        The name of the method that replaces this one for models that take only strings.
+
+    Raises
+    ------
+    OptionError
+        If n_samples is neither "auto" nor an integer of at least 2.
+    UnknownNameError
+        If there is no such link.
+    """
+
+    name: str
+    summary: str
+    space: Space
+    strategy: Strategy
+    link: str = "probability"
+    n_samples: NSamples = SAMPLES_RULE.most
+    rule: Rule = SAMPLES_RULE
+    without_embeddings: str | None = None
+
+    def __post_init__(self) -> None:
+        check_n_samples(self.n_samples)
+        if self.link not in LINKS:
+            raise unknown(LINKS.kind, self.link, list(LINKS))
+
+    def budget(self, n_units: int, *, stops_early: bool = False) -> int:
+        """Return the number of samples for a text of so many units.
+
+        "auto" is a rule of the number of units. With a stopping rule, which decides itself, it is the largest number
+        that this rule allows.
+        """
+        if self.n_samples != AUTO:
+            return int(self.n_samples)
+        return self.rule.most if stops_early else self.rule.samples(n_units)
+
+    @property
+    def needs_gradients(self) -> bool:
+        """Whether it needs the gradients of the model."""
+        return self.strategy.needs_gradients
+
+    @property
+    def gaussian(self) -> Gaussian | None:
+        """The design if it is Gaussian (with sigma and center), else None."""
+        design = self.strategy.design if isinstance(self.strategy, Regression) else None
+        return design if isinstance(design, Gaussian) else None
+
+    @property
+    def noise_level(self) -> float:
+        """The standard deviation of a Gaussian design, if it is a single number; 0 for anything else."""
+        sigma = np.asarray(None if self.gaussian is None else self.gaussian.sigma)
+        return float(sigma) if sigma.ndim == 0 and sigma.dtype.kind in "fiu" else 0.0
+
+
+def with_reference(method: Method, reference: str) -> Method:
+    """Return the method with another reference of its space."""
+    if method.space.reference is None:
+        name = SPACES.name_of(method.space)
+        raise OptionError(
+            f"reference is {reference!r}, expected None because the space {name!r} has no reference; leave it out or "
+            "use method='mase'"
+        )
+    return replace(method, space=replace(method.space, reference=reference))  # type: ignore[type-var]
+
+
+def describe(method: Method) -> dict[str, Any]:
+    """Return all hyper-parameters of a method as JSON types, including sigma and center of a Gaussian design."""
+    plain: dict[str, Any] = {"name": method.name, "space": _part(SPACES, method.space)}
+    if isinstance(method.strategy, Regression):
+        design = _part(DESIGNS, method.strategy.design)
+        distribution = {key: design.pop(key) for key in ("sigma", "center") if method.gaussian is not None}
+        plain |= {
+            "design": design,
+            "estimator": _part(ESTIMATORS, method.strategy.estimator),
+            "link": method.link,
+        } | distribution
+    else:
+        plain |= {"procedure": _part(PROCEDURES, method.strategy), "link": method.link}
+    if "sigma" in plain:
+        plain["sigma"] = np.asarray(plain["sigma"], dtype=np.float64).tolist()
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in plain.items()} | {
+        "n_samples": check_n_samples(method.n_samples)
+    }
+
+
+def _part(registry: Registry, value: Any) -> dict[str, Any]:
+    name = {"name": registry.name_of(value)}
+    return name | ({field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else {})
+
 
 DEFAULT = "mase"
 
@@ -153,10 +265,10 @@ _TABLE: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
-
 _REGISTRIES: dict[str, Registry] = {
     "space": SPACES, "design": DESIGNS, "estimator": ESTIMATORS, "procedure": PROCEDURES,
 }  # fmt: skip
+
 _FIELDS = {*_REGISTRIES, "summary", "reference", "sigma", "center", "link", "n_samples", "rule", "without_embeddings"}
 
 
@@ -191,13 +303,6 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
 
     `space`, `design` and `estimator` are names or values. `reference` replaces the reference of the space. `sigma` and
     `center` replace those of a Gaussian design.
-
-    Raises
-    ------
-    UnknownNameError
-        If a name is not in its registry.
-    OptionError
-        If a value is invalid, or the method has no such part.
     """
     chosen = METHODS[method] if isinstance(method, str) else method
     if not isinstance(chosen, Method):
@@ -261,3 +366,121 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
             f"{name!r} is valid only for design {DESIGNS.name_of(original)!r}, expected an estimator as well; use "
             "estimator='least-squares'"
         )
+
+
+def suited(method: str | Method | None, model: Model, overrides: Mapping[str, Any]) -> Method:
+    """Return the method with overrides, adapted to a model.
+
+    Without a name it is "mase", or the one that a language model asks for. A method that needs embeddings is replaced
+    for a model without them, the reference "auto" is resolved, and the link of a model without classes is one of its
+    own.
+    """
+    if method is None:
+        method = model.default_method if isinstance(model, AnswerModel) else DEFAULT
+    chosen = resolve(method)
+    if not model.has_embeddings and not chosen.space.binary:
+        if chosen.without_embeddings is None:
+            raise CapabilityError(
+                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use method='mase'"
+            )
+        chosen = resolve(chosen.without_embeddings)
+    chosen = resolve(chosen, **overrides)
+    links = _links(model)
+    if links is not None and overrides.get("link") is None:
+        chosen = replace(chosen, link=links[0])
+    elif links is not None and chosen.link not in links:
+        raise CapabilityError(
+            f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
+            f"{', '.join(links)}; or leave it out"
+        )
+    reference = chosen.space.reference
+    if reference is None:
+        return chosen
+    if isinstance(reference, str) and reference == "auto":
+        return with_reference(chosen, model.references[0])
+    if not isinstance(reference, str) or reference not in model.references:
+        raise CapabilityError(
+            f"reference is {reference!r:.60}, expected one that {model.name} supports: {', '.join(model.references)}"
+        )
+    return chosen
+
+
+def _links(model: Model) -> tuple[str, ...] | None:
+    """Return the links of a model without classes; None for a classifier."""
+    if isinstance(model, AnswerModel):
+        return model.links
+    return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None
+
+
+# The settings of `mase.Explainer` that a configuration may name, with the type of their values.
+SETTINGS: Mapping[str, type] = {
+    "center": float, "design": str, "estimator": str, "link": str, "n_samples": int, "reference": str, "sigma": float,
+    "space": str,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A method with settings, sorted by name. Its string is used on the command line, in results and names of files.
+
+    A seed of 0 stands for none.
+
+    Examples
+    --------
+    >>> str(Configuration("mase-paper", (("n_samples", 250),), seed=1))
+    'mase-paper+n_samples=250+seed=1'
+    """
+
+    method: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    seed: int = 0
+
+    def __str__(self) -> str:
+        named = [f"{name}={value}" for name, value in self.settings]
+        return "+".join([self.method, *named, *([f"seed={self.seed}"] if self.seed else [])])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings and, if it has one, the seed, as options of `mase.Explainer` by name."""
+        return dict(self.settings) | ({"seed": self.seed} if self.seed else {})
+
+    def with_seed(self, seed: int) -> "Configuration":
+        """Return the configuration with this seed, unless it already has one."""
+        return self if self.seed else Configuration(self.method, self.settings, seed)
+
+
+def parse(text: str) -> Configuration:
+    """Return the configuration that a string METHOD+SETTING=VALUE+... describes.
+
+    Whether there is such a method, and whether it takes such a value, is not checked.
+
+    Examples
+    --------
+    >>> parse("mase+sigma=0.3").settings
+    (('sigma', 0.3),)
+    """
+    method, *parts = text.strip().split("+")
+    settings: dict[str, Any] = {}
+    for part in parts:
+        name, value = _setting(part)
+        if name in settings:
+            raise OptionError(f"{text!r:.80} has the setting {name!r} twice, expected it once")
+        settings[name] = value
+    seed = settings.pop("seed", 0)
+    return Configuration(method, tuple(sorted(settings.items())), seed)
+
+
+def _setting(part: str) -> tuple[str, Any]:
+    name, sign, typed = part.partition("=")
+    if name not in SETTINGS and name != "seed":
+        raise unknown("setting", name, [*SETTINGS, "seed"])
+    kind = SETTINGS.get(name, int)
+    try:
+        value = kind(typed) if sign else None
+    except ValueError:
+        value = None
+    if value is None:
+        raise OptionError(f"got {part!r:.80}, expected '{name}=VALUE' with a value of type {kind.__name__}")
+    if name == "seed" and value < 1:
+        raise OptionError(f"got {part!r:.80}, expected a seed >= 1, or none for that of the whole comparison")
+    return name, value

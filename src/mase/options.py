@@ -4,20 +4,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
-from mase.budget import NSamples
-from mase.choices import LONG, POOLINGS, Long, Pooling, Precision, check_choice
-from mase.defaults import OVERLAP
+from mase.defaults import LONG, OVERLAP, POOLINGS, Long, NSamples, Pooling, Precision, check_choice
 from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
-from mase.method import Method
+from mase.methods import Method
 from mase.registry import unknown
-from mase.regression.precision import QueryOptions
-from mase.regression.stopping import Stopping
 from mase.scalars import is_real
-from mase.units import DEFAULT, Splitter, Units, splitter
-
-__all__ = ["CiteOptions", "ExplainerOptions", "MoreOptions", "Windows", "merged", "names_of", "values_of", "windows_of"]
+from mase.solve.oracle import QueryOptions
+from mase.solve.strategy import Stopping
+from mase.units import DEFAULT, Units, splitter
+from mase.units.splitters import Splitter
 
 
 class MoreOptions(TypedDict, total=False):
@@ -48,11 +45,6 @@ class Windows:
         Share of the units of a window that the next one also has, from 0 to 0.9.
     pooling
         How the predictions for the windows become one: their "mean", the "max" of each class, or that of the "first".
-
-    Raises
-    ------
-    OptionError
-        If a value is invalid.
     """
 
     overlap: float = OVERLAP
@@ -112,15 +104,6 @@ def merged(
     """Return the parts of the method in `more`, `query` and `stopping` updated from `more`, and the splitter.
 
     An option that is None counts as not given.
-
-    Raises
-    ------
-    OptionError
-        If a value is invalid, or `units` and its former name `granularity` contradict each other.
-    UnknownNameError
-        If an option or a unit is unknown.
-    MissingDependencyError
-        If the package that the unit needs is not installed.
     """
     for name in more:
         if name not in MoreOptions.__annotations__:
@@ -141,13 +124,7 @@ def merged(
 
 
 def windows_of(more: Mapping[str, Any]) -> Windows | None:
-    """Return how long texts are explained in windows; None if they are cut off.
-
-    Raises
-    ------
-    OptionError
-        If a value is invalid, or one is given that only windows have.
-    """
+    """Return how long texts are explained in windows; None if they are cut off."""
     long, given = more.get("long"), _select(more, _WINDOWS)
     long = LONG[0] if long is None else long
     check_choice("long", long, LONG)
@@ -159,13 +136,7 @@ def windows_of(more: Mapping[str, Any]) -> Windows | None:
 
 
 def names_of(fields: Collection[str]) -> tuple[str, ...]:
-    """Return the names of fixed fields.
-
-    Raises
-    ------
-    OptionError
-        If they are a single str, or something else than names.
-    """
+    """Return the names of fixed fields."""
     if (
         isinstance(fields, str)
         or not isinstance(fields, Collection)
@@ -176,13 +147,7 @@ def names_of(fields: Collection[str]) -> tuple[str, ...]:
 
 
 def values_of(background: Mapping[str, Any] | None) -> dict[str, Scalar]:
-    """Return what replaces numbers and categories that are masked, as values of Python by name of field.
-
-    Raises
-    ------
-    OptionError
-        If it is no mapping from names to finite numbers and str.
-    """
+    """Return what replaces numbers and categories that are masked, as values of Python by name of field."""
     if background is not None and not isinstance(background, Mapping):
         raise OptionError(f"background is {background!r:.80}, expected a mapping by name of field, as in {{'age': 0}}")
     values = {}

@@ -42,25 +42,6 @@ try:
 except ImportError:  # Not a POSIX system.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "after_fork",
-    "asks_to_end",
-    "can_replace_open_files",
-    "end_with_parent",
-    "flush_folder",
-    "interrupted_later",
-    "keep_freed_memory",
-    "lock",
-    "locked",
-    "on_termination",
-    "open_pipe",
-    "process_space",
-    "process_start",
-    "processor_name",
-    "reuses_addresses",
-    "usable_cores",
-    "vector_instructions",
-]
 
 # The option of prctl(2) that sends a signal to this process when its parent ends.
 _PR_SET_PDEATHSIG = 1
@@ -132,13 +113,7 @@ def reuses_addresses(system: str = os.name, platform_name: str = sys.platform) -
 
 
 def open_pipe(path: str | os.PathLike[str]) -> int:
-    """Return the descriptor of a named pipe, opened for reading without waiting for a writer.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    """
+    """Return the descriptor of a named pipe, opened for reading without waiting for a writer."""
     return os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,18 +1,25 @@
-"""How far an explanation is, for who follows it."""
+"""Events while an explanation is made, and the bar."""
 
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
-from mase.attribution import Attribution
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from mase.attribution.attribution import Attribution
 from mase.errors import MaseError
-from mase.regression.strategy import Solution
+from mase.render.wording import counted, duration
 from mase.rng import untouched
-
-__all__ = ["Listener", "Progress", "Reporter", "each", "tracked"]
+from mase.solve.strategy import Solution
 
 T = TypeVar("T")
 _THREADS = 2  # texts that are explained at the same time where the model waits
@@ -116,3 +123,169 @@ def each(texts: Iterable[T], explain: Callable[[T], Attribution], *, ahead: bool
             yield begun.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+# Seconds between two lines where there is no bar.
+BETWEEN_LINES = 60.0
+
+
+@contextmanager
+def evaluations(doing: str) -> Iterator[Listener]:
+    """Yield a listener that shows the evaluations of one explanation: a bar, or a line per minute.
+
+    Nothing is shown at the end, nor before the first evaluations.
+    """
+    console, next_line = Console(stderr=True), time.perf_counter() + BETWEEN_LINES
+    has_bar = _is_terminal(console)
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, disable=not has_bar) as bar:
+        task = bar.add_task(doing, total=None)
+
+        def listen(progress: Progress) -> None:
+            nonlocal next_line
+            total = max(progress.n_samples, progress.n_asked)  # checks and repetitions come on top of the samples
+            bar.update(task, total=total, completed=progress.n_asked)
+            if not has_bar and time.perf_counter() >= next_line:
+                next_line += BETWEEN_LINES
+                _tell(f"{doing}: {progress.n_asked:,} of {counted(total, 'evaluation')}")
+
+        yield listen
+
+
+def _tell(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+def _is_terminal(console: Console) -> bool:
+    """Return whether the console can show a bar. FORCE_COLOR makes a log look like a terminal, so ask the stream."""
+    return console.is_terminal and not console.is_dumb_terminal and sys.stderr is not None and bool(sys.stderr.isatty())
+
+
+class ProgressBar:
+    """Counts texts and shows a bar, which is hidden while something else is printed, or a line per minute.
+
+    Parameters
+    ----------
+    total
+        Number of texts, or None if it is unknown.
+    doing, done
+        Words for the work and its result, such as "explaining" and "explained".
+    earlier
+        How many of these texts were done before.
+    workers
+        How many texts are worked on at the same time.
+    shown
+        Whether anything is shown.
+
+    Attributes
+    ----------
+    n_done, n_failed
+        Number of texts done since the beginning, and of those that failed.
+    """
+
+    def __init__(
+        self,
+        total: int | None,
+        doing: str = "explaining",
+        done: str = "explained",
+        *,
+        earlier: int = 0,
+        workers: int = 1,
+        shown: bool = True,
+    ) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
+        self._has_bar = shown and total != 1 and _is_terminal(console)
+        self._bar = Bar(*columns, console=console, transient=True, disable=not self._has_bar)
+        self._task = self._bar.add_task(doing, total=total, completed=earlier, pace="")
+        self.total, self.earlier = total, earlier
+        self._workers, self._at, self._n_together = workers, 0.0, 1
+        self._doing, self._done, self._shown = doing, done, shown
+        self._began = self._next_line = time.perf_counter()
+        self.n_done = self.n_failed = 0
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._next_line = self._began + BETWEEN_LINES
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        if self.n_done > 1:
+            failed = f", {self.n_failed:,} failed" if self.n_failed else ""
+            texts = counted(self.n_done - self.n_failed, "text")
+            self._tell(f"{texts} {self._done}{failed}, {duration(self.seconds)}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return time.perf_counter() - self._began
+
+    @property
+    def per_second(self) -> float:
+        """Texts per second from the beginning to the last step."""
+        return self.n_done / max(self._at, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that the rest will take at the rate up to the last step; None if that is not known yet.
+
+        When one worker is done, the others are in the middle of their texts, also at the end. It counts down until the
+        next step is late.
+        """
+        if self.total is None or not self.n_done:
+            return None
+        half_done, under_way = (self._workers - 1) * self._n_together / 2, self._workers * self._n_together
+        per_text = max(self._at / (self.n_done + half_done), self.seconds / (self.n_done + under_way))
+        return max(0.0, (self.total - self.earlier + half_done) * per_text - self.seconds)
+
+    def state(self) -> dict[str, float | None]:
+        """Return the counts and the rate, for another process that shows them."""
+        return {
+            "done": self.earlier + self.n_done,
+            "failed": self.n_failed,
+            "total": self.total,
+            "per_second": self.per_second,
+            "seconds_left": self.seconds_left,
+        }
+
+    def step(self, n: int = 1, *, failed: int = 0) -> None:
+        """Count n texts, of which some `failed`; with 0 texts, show the line that is due."""
+        self.n_done += n
+        self.n_failed += failed
+        if n:
+            self._at, self._n_together = self.seconds, n
+        self._bar.update(self._task, advance=n, pace=self._pace if self.n_done else "")
+        is_over = self.total is not None and self.earlier + self.n_done >= self.total
+        if not self._has_bar and not is_over and time.perf_counter() >= self._next_line:
+            self._next_line += BETWEEN_LINES
+            self._tell(f"{self._doing}: {self}")
+
+    @property
+    def _pace(self) -> str:
+        left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
+        return f"{self.per_second:.3g} texts per second{left}"
+
+    def __str__(self) -> str:
+        done = f"{self.earlier + self.n_done:,}"
+        of = done if self.total is None else f"{done} of {self.total:,}"
+        failed = f", {self.n_failed:,} failed" if self.n_failed else ""
+        return f"{of}, {self._pace}{failed}"
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Hide the bar while the block runs."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
+
+    def _tell(self, line: str) -> None:
+        if self._shown:
+            _tell(line)

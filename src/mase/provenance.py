@@ -8,8 +8,6 @@ from typing import Any
 
 from mase.platforms import processor_name, vector_instructions
 
-__all__ = ["environment", "installed"]
-
 
 @cache
 def installed() -> dict[str, str]:

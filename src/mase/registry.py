@@ -1,21 +1,21 @@
-"""Registries: tables of names whose entries are imported on first use, from mase or from other packages."""
+"""Named tables with lazy entries and entry points."""
 
 import difflib
 import importlib
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from mase.errors import OptionError, PluginError, UnknownNameError
+from mase.errors import MissingDependencyError, OptionError, PluginError, UnknownNameError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
-
-__all__ = ["Registry", "unknown"]
 
 
 def unknown(kind: str, name: object, known: Iterator[str] | list[str], more: str = "") -> UnknownNameError:
@@ -46,11 +46,6 @@ class Registry(Mapping[str, Any]):
         A function that makes the object from a name and its entry; None if the entry is the object.
     renamed
         Names of earlier versions, and those that answer for them now, with a warning. Version 0.5 drops them.
-
-    Raises
-    ------
-    PluginError
-        When all names are listed, if a package adds a name that is built in.
 
     Examples
     --------
@@ -142,13 +137,6 @@ class Registry(Mapping[str, Any]):
     def build(self, text: str) -> Any:
         """Return the instance that a string such as ``"focused"`` or ``"focused(rounds=3, p_high=0.8)"`` describes.
 
-        Raises
-        ------
-        UnknownNameError
-            If the entry or a setting is unknown.
-        OptionError
-            If the settings cannot be parsed, or a value has the wrong type.
-
         Examples
         --------
         >>> from mase.designs import DESIGNS
@@ -220,3 +208,53 @@ def _entry_points(group: str, _path: tuple[str, ...]) -> "EntryPoints":
 def _package(point: "EntryPoint") -> str:
     """Return the name and version of the package that an entry point belongs to, for messages."""
     return "a package without metadata" if point.dist is None else f"the package {point.dist.name} {point.dist.version}"
+
+
+def lazy_names(
+    package: str,
+    names: Iterable[str],
+    places: Mapping[str, str],
+    needs: Mapping[str, Iterable[tuple[str, str]]] | None = None,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
+
+    `__dir__` leaves out names that cannot be imported, because `help` and `inspect.getmembers` get all that it lists.
+
+    Parameters
+    ----------
+    package
+        The `__name__` of the package, for error messages.
+    names
+        Its `__all__`.
+    places
+        The module that defines each name. A name whose place is `package.name` is that module itself.
+    needs
+        For a name: the packages that its module imports, each with the extra of mase-xai that installs it.
+    """
+    needed_by = {} if needs is None else needs
+
+    def __getattr__(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        for needed, extra in needed_by.get(name, ()):
+            require(needed, extra)
+        module = import_module(places[name])
+        return module if places[name] == f"{package}.{name}" else getattr(module, name)
+
+    def __dir__() -> list[str]:
+        return sorted(name for name in names if all(_is_there(needed) for needed, _ in needed_by.get(name, ())))
+
+    return __getattr__, __dir__
+
+
+def require(package: str, extra: str) -> None:
+    """Raise the error that names the extra to install if a package is missing."""
+    if not _is_there(package):
+        raise MissingDependencyError(f"{package} is not installed; run: pip install 'mase-xai[{extra}]'")
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # a module without a `__spec__`, which somebody has put in the place of a package
+        return True

@@ -14,17 +14,9 @@ import numpy as np
 from mase.platforms import after_fork
 from mase.scalars import check_integer
 
-__all__ = ["generator", "row_noise", "seeded", "stream_key", "untouched"]
-
 
 def stream_key(seed: int, text: str) -> tuple[int, ...]:
-    """Return the entropy of the random stream of `(seed, text)`.
-
-    Raises
-    ------
-    OptionError
-        If the seed is not an integer of at least 0.
-    """
+    """Return the entropy of the random stream of `(seed, text)`."""
     seed = check_integer("seed", seed, 0)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return (seed, *np.frombuffer(digest, dtype="<u4").tolist())

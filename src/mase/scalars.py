@@ -5,8 +5,6 @@ from typing import TypeGuard
 
 from mase.errors import OptionError
 
-__all__ = ["check_integer", "is_integer", "is_real"]
-
 
 def is_integer(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number; a bool is none.
@@ -34,11 +32,6 @@ def is_real(value: object) -> TypeGuard[float]:
 
 def check_integer(name: str, value: object, least: int) -> int:
     """Return a whole number of at least `least`, the value of an option or parameter of that name.
-
-    Raises
-    ------
-    OptionError
-        If it is not a whole number, or less.
 
     Examples
     --------

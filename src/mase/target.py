@@ -10,11 +10,8 @@ from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import is_integer
 
-__all__ = ["ALL", "Label", "Question", "Target", "label_index", "listed"]
-
 ALL = "all"
 _MOST_LABELS = 60  # that a message lists
-
 Label = str | int | None  # a label or an index
 Target = Label | Sequence[str | int]  # or several of them, or "all"; None is the predicted class
 
@@ -45,13 +42,6 @@ class Question:
         """Return the indices of the classes among the k labels, the leading one first.
 
         `ranked` are the indices of all, the most probable first (`mase.attribution.Prediction.ranked`).
-
-        Raises
-        ------
-        OptionError
-            If a target is neither a label nor the index of a class, is there twice, or is `against`.
-        UnknownNameError
-            If a label is unknown.
         """
         against = self.against_index(labels)
         if self.target is None:
@@ -69,23 +59,11 @@ class Question:
         return tuple(found)
 
     def against_index(self, labels: Sequence[str]) -> int | None:
-        """Return the index of the class that the others are compared with.
-
-        Raises
-        ------
-        OptionError, UnknownNameError
-            If it is not a class of the model.
-        """
+        """Return the index of the class that the others are compared with."""
         return None if self.against is None else _index(labels, self.against, "against")
 
     def named(self, labels: Sequence[str]) -> "Question":
-        """Return the same question with labels in the place of indices, as runs record it.
-
-        Raises
-        ------
-        OptionError, UnknownNameError
-            If the model has no such class.
-        """
+        """Return the same question with labels in the place of indices, as runs record it."""
         against = self.against_index(labels)
         other = None if against is None else labels[against]
         if self.target is None or self._all(labels):

@@ -1,4 +1,4 @@
-"""Tokens and words of a text, with spans into the original string."""
+"""Tokens, words, spans, where a text can be cut."""
 
 import re
 import unicodedata
@@ -8,17 +8,6 @@ from typing import Literal
 
 from mase.document import Document
 from mase.errors import ShapeError
-
-__all__ = [
-    "Side",
-    "Span",
-    "Tokens",
-    "Truncation",
-    "Words",
-    "find_words",
-    "joins",
-    "visible",
-]
 
 Span = tuple[int, int]
 Side = Literal["start", "end"]
@@ -31,7 +20,9 @@ _IDEOGRAPHS = (
     "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
     "\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
+
 _VOICED = "\uff9e\uff9f"  # the marks of half-width kana, which Unicode counts among the letters
+
 # Of the scripts of line break class SA in Unicode (Thai, Lao, Burmese, Khmer, Tai and Ahom) it is a cluster: a letter
 # with its marks, with a vowel that is written before or after it, and with letters that are stacked or silenced.
 _SOUTH_EAST_ASIAN = (
@@ -39,6 +30,7 @@ _SOUTH_EAST_ASIAN = (
     "\u1780-\u17d3\u17d7\u17dc\u17dd\u1950-\u1974\u1980-\u19c9\u1a20-\u1a7f\u1aa7\ua9e0-\ua9ef\ua9fa-\ua9fe"
     "\uaa60-\uaa76\uaa7a-\uaadd\U00011700-\U0001172b\U00011740-\U00011746"
 )
+
 _LEADING_VOWELS, _FOLLOWING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4", "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
 _STACKED = rf"[\u1039\u17d2][{_SOUTH_EAST_ASIAN}]"
 _SILENCED = r"[\u1000-\u1021]\u1037?\u103a"
@@ -191,3 +183,49 @@ def visible(text: str, span: Span) -> Span | None:
     start = span[0] + len(piece) - len(piece.lstrip())
     end = span[1] - len(piece) + len(piece.rstrip())
     return (start, end) if start < end else None
+
+
+_JOINER = "\u200d"
+
+# Besides marks, what belongs to the character before it: joiners, two vowels of Thai and Lao, vowels and ends of Korean
+# syllables, tones of skin, and the tags of flags.
+_FOLLOWING = re.compile(f"[{_JOINER}\u0e33\u0eb3\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # of which two are a flag
+_MOST_BACK = 64  # no writing has a character of more code points
+
+
+def boundary(text: str, at: int) -> int:
+    """Return the last place up to `at` where a text can be cut: between two characters as people see them.
+
+    They are the grapheme clusters of Unicode (UAX 29), but for conjunct consonants of Indic scripts and rare signs.
+
+    Examples
+    --------
+    >>> boundary("flag: 🇫🇷", 7), boundary("cafe\\u0301", 4), boundary("cafe\\u0301", 9)
+    (6, 3, 5)
+    """
+    at = min(max(at, 0), len(text))
+    return next((place for place in range(at, max(at - _MOST_BACK, -1), -1) if not _is_inside(text, place)), at)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters; a longer one ends with an ellipsis; see `boundary`.
+
+    Examples
+    --------
+    >>> shortened("a good film", 7), shortened("a good film", 11)
+    ('a good…', 'a good film')
+    """
+    return text if len(text) <= longest else text[: boundary(text, longest - 1)] + "…"
+
+
+def _is_inside(text: str, place: int) -> bool:
+    """Return whether a place is inside a grapheme cluster."""
+    if place in (0, len(text)):
+        return False
+    before, after = text[place - 1], text[place]
+    if before == _JOINER or before + after == "\r\n" or unicodedata.category(after)[0] == "M":
+        return True
+    if before in _FLAG_LETTERS and after in _FLAG_LETTERS:
+        return (place - len(text[:place].rstrip(_FLAG_LETTERS))) % 2 == 1
+    return _FOLLOWING.match(after) is not None

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mase.attribution import Prediction
-from mase.report.folder import write_report
-from mase.summary.overview import NoteCount
+from mase_corpora.report import write_report
+from mase_corpora.summary import NoteCount
 from tests.answers import ANSWER, cited
 from tests.attributions import attribution
 from tests.browser.conftest import AXE

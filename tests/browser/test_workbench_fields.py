@@ -5,9 +5,9 @@ import shlex
 from click.testing import CliRunner
 
 import mase
+from mase.attribution.json import loads
 from mase.cli import main
-from mase.datasets.documents import scalar_of
-from mase.io.json import loads
+from mase.sources.rows import scalar_of
 from tests.browser import classifiers
 from tests.browser.test_workbench import CLIPBOARD, LOANS, RULES, state
 

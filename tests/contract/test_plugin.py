@@ -17,14 +17,13 @@ from mase.cli import main
 from mase.designs import DESIGNS
 from mase.errors import PluginError, UnknownNameError
 from mase.links import LINKS
-from mase.metrics import METRICS
-from mase.metrics.operators import OPERATORS
+from mase.metrics import METRICS, OPERATORS
 from mase.models import ADAPTERS, adapt
 from mase.outputs import OUTPUTS, form_of
 from mase.registry import Registry
-from mase.serve.choices import choices
-from mase.serve.limits import Limits
-from mase.serve.messages import Settings
+from mase_serve.app import choices
+from mase_serve.security import Limits
+from mase_serve.worker import Settings
 
 SOURCE = Path(__file__).parents[1] / "plugin"
 
@@ -57,7 +56,7 @@ import json, mase, sys
 from mase.designs import DESIGNS
 from mase.estimators import ESTIMATORS
 from mase.metrics import METRICS, evaluate
-from mase.outputs import OutputFile
+from mase.outputs.formats import OutputFile
 assert "mase_example_plugin" not in sys.modules
 names = list(DESIGNS)
 from mase.testing import check_design, check_estimator
@@ -180,8 +179,10 @@ def test_a_row_that_is_no_method_names_its_package_and_costs_its_own_name_only(p
 
 
 def test_a_broken_data_set_does_not_hide_the_others(package):
-    package("broken_data", "mase.datasets", "aaa", "import no_such_module")
-    package("more_data", "mase.datasets", "zzz", "from mase.datasets import DATASETS\nADDED = DATASETS['imdb']")
+    package("broken_data", "mase_paper.datasets", "aaa", "import no_such_module")
+    package(
+        "more_data", "mase_paper.datasets", "zzz", "from mase_paper.datasets import DATASETS\nADDED = DATASETS['imdb']"
+    )
     listed = CliRunner().invoke(main, ["data", "list"])
     assert listed.exit_code == 0
     assert re.search(r"^aaa +not available: .*broken_data 0\.1.*no_such_module", listed.stdout, re.M)
@@ -212,7 +213,7 @@ def test_an_adapter_that_fails_is_passed_over_and_told_where_nothing_else_fits(p
 
 
 def test_an_error_of_a_built_in_adapter_is_not_hidden(monkeypatch):
-    monkeypatch.setattr("mase.models.adapters.kinds.FunctionAdapter.recognises", lambda self, model: 1 / 0)
+    monkeypatch.setattr("mase.models.open.FunctionAdapter.recognises", lambda self, model: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         adapt(3.5)
 
@@ -233,7 +234,7 @@ def test_a_package_that_takes_a_built_in_name_does_not_stop_the_command(package,
     package("greedy", group, name, "raise SystemExit")
     program = (
         "import sys; from click.testing import CliRunner; from mase.cli import main; "
-        "from mase.serve.choices import choices; from mase.serve.limits import Limits; choices([], [], Limits()); "
+        "from mase_serve.app import choices; from mase_serve.security import Limits; choices([], [], Limits()); "
         "sys.exit(any(CliRunner().invoke(main, [verb, '--help']).exit_code for verb in sys.argv[1:]))"
     )
     command = [sys.executable, "-c", program, "explain", "run", "evaluate", "cite"]

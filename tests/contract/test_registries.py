@@ -7,17 +7,17 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError
 from mase.estimators import ESTIMATORS
-from mase.links import LINKS, Output, respond
+from mase.links import LINKS, Output
 from mase.methods import METHODS, describe
-from mase.metrics import METRICS
-from mase.metrics.operators import OPERATORS
+from mase.metrics import METRICS, OPERATORS
 from mase.models import ADAPTERS, load
 from mase.outputs import OUTPUTS
 from mase.procedures import PROCEDURES
+from mase.responses import respond
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
 from mase.units.grouping import group
-from mase.units.word import Word
+from mase.units.splitters import Word
 
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
 TOLERANCES = {

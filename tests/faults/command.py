@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from mase.corpus.folder import Folder
-from mase.corpus.local_storage import LocalStorage
+from mase_corpora.folder import Folder
+from mase_corpora.storage import LocalStorage
 
 __all__ = ["Command", "finished", "start", "waited"]
 

@@ -22,7 +22,7 @@ _REPORT = 60.0
 
 def python_workers(command: Command) -> list[psutil.Process]:
     """Return the workers of the local engine."""
-    return [process for process in command.below() if "mase.corpus.engines.child" in " ".join(_words(process))]
+    return [process for process in command.below() if "mase_corpora.engines.local" in " ".join(_words(process))]
 
 
 def _words(process: psutil.Process) -> list[str]:

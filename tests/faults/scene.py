@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from mase.corpus.folder import part_name
+from mase_corpora.folder import part_name
 from tests.faults.command import finished, start
 from tests.hostile.corpora import save_box, save_texts
 from tests.runs import COMPARED

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from mase.corpus.columns import TABLES, schema
-from mase.corpus.folder import Folder
-from mase.corpus.local_storage import LocalStorage
-from mase.corpus.manifest import Asked, Manifest
+from mase_corpora.folder import Folder
+from mase_corpora.plan import Asked, Manifest
+from mase_corpora.schema import TABLES, schema
+from mase_corpora.storage import LocalStorage
 from tests.faults.scene import Scene
 
 N, PART_SIZE = 6, 2

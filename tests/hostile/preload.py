@@ -10,7 +10,6 @@ import torch
 import transformers
 
 import mase.cli.explain
-import mase.comparison.compare
 import mase.explainer
 import mase.models.bundled
 import mase.models.transformers

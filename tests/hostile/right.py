@@ -11,8 +11,8 @@ import numpy as np
 
 import mase
 from mase.attribution import Attribution
+from mase.attribution.json import dumps
 from mase.errors import EmptyTextError, InvalidTextError, MaseError
-from mase.io.json import dumps
 from tests.hostile.texts import SILENT
 
 __all__ = ["answered", "faults", "invalid", "typed"]

@@ -16,17 +16,16 @@ N_STORED = 4
 
 def imdb(**changes):
     """Return the data set with the counts of four reviews and no checksum."""
-    from mase.datasets.imdb import IMDB
+    from mase_paper.datasets import IMDB
 
     return replace(IMDB, md5=None, n_train=2, n_test=2, n_labels=2, **changes)
 
 
 def build(name, archive, folder, read):
     """Expect a typed error that leaves no file behind, or, if `read`, the table of the valid members."""
-    from mase.datasets import DATASETS
-    from mase.datasets.download import build as rebuilt
-    from mase.datasets.table import read_split
     from mase.errors import DataError
+    from mase_paper.datasets import DATASETS, read_split
+    from mase_paper.datasets import build as rebuilt
 
     dataset = imdb() if name == "imdb" else DATASETS[name]
     try:
@@ -92,8 +91,8 @@ def test_archives_through_the_command(dataset, name, tmp_path, judge):
 
 def fetch(address, folder):
     """Judge a download: a typed error, nothing left behind."""
-    from mase.datasets.download import build as rebuilt
     from mase.errors import DataError
+    from mase_paper.datasets import build as rebuilt
 
     try:
         rebuilt(imdb(urls=(address,)), folder)

@@ -31,7 +31,7 @@ def good(tmp_path_factory):
 
 def served(source, *, refused):
     """Judge what a server makes of a corpus: a page on which nothing is a command, or a typed error."""
-    from mase.serve.corpora_child import write_corpus
+    from mase_serve.corpora import write_corpus
 
     with tempfile.TemporaryDirectory() as folder:
         try:

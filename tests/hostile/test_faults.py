@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mase.io.json import Failure, load_many
+from mase.attribution.json import Failure, load_many
 from tests.hostile import process, streams
 from tests.hostile.corpora import save_box, save_texts
 from tests.hostile.process import Limits

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from mase.errors import InvalidTextError
-from mase.render.pieces import inline, visible
-from mase.report.folder import write_report
+from mase.render.marks import inline, visible
+from mase_corpora.report import write_report
 from tests.attributions import attribution
 from tests.hostile.payloads import PAYLOADS
 from tests.hostile.test_markup import COMMANDS, Outline

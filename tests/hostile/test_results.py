@@ -8,8 +8,8 @@ import pytest
 
 import mase
 from mase.attribution import Attribution
+from mase.attribution.json import Failure, dumps, load_many
 from mase.errors import DataError
-from mase.io.json import Failure, dumps, load_many
 from tests.hostile import boxes, process
 from tests.hostile.damage import damaged
 from tests.hostile.process import Limits

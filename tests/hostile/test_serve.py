@@ -16,8 +16,8 @@ pytest.importorskip("uvicorn")
 
 import mase
 from tests.hostile.payloads import PAYLOADS
-from tests.unit.serve.clients import JUDGE, MODELS, TEXT, bearer, browser, events, explain, last, predict, wait
-from tests.unit.serve.test_app import Elements
+from tests.serve.clients import JUDGE, MODELS, TEXT, bearer, browser, events, explain, last, predict, wait
+from tests.serve.test_app_starlette import Elements
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def test_a_server_goes_on_whatever_a_model_does(judge):
     """Each way to fail costs one answer, whose message is true; the same server then explains as before."""
     with served("-m", JUDGE) as (client, process):
         wait(client, JUDGE)
-        expected = mase.Explainer(mase.models.code_reference.open_code(JUDGE), n_samples=60, evidence=5)(TEXT)
+        expected = mase.Explainer(mase.models.user_code.open_code(JUDGE), n_samples=60, evidence=5)(TEXT)
 
         def verdict(text):
             found = events(client, explain(client, text=text))[-1]
@@ -162,7 +162,7 @@ def test_fifty_clients_at_once(judge):
     """All are answered, each with the scores of its own text."""
     with served("-m", JUDGE) as (client, process):
         wait(client, JUDGE)
-        model = mase.models.code_reference.open_code(JUDGE)
+        model = mase.models.user_code.open_code(JUDGE)
         barrier = threading.Barrier(50)
 
         def one(number):

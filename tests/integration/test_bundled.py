@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from mase import datasets
 from mase.errors import DataError, UnknownNameError
 from mase.models import bundled
-from mase.models.bundled.vocabulary import words
+from mase.models.bundled.files import words
+from mase_paper import datasets
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import mase
-from mase import datasets
 from mase.models import bundled
+from mase_paper import datasets
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 LARGEST_MODEL = 12_000_000

@@ -6,16 +6,16 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from mase.attribution import Attribution
+from mase.attribution.json import Failure
 from mase.designs import Distribution, Sample
 from mase.designs.placement import single
 from mase.estimators import Estimate, Problem
-from mase.estimators.least_squares import LeastSquares
-from mase.io.json import Failure
+from mase.estimators.linear import LeastSquares
 from mase.links import Output
-from mase.metrics.delta_accuracy import flips
-from mase.metrics.protocol import Column, Instance
+from mase.metrics.base import Column, Instance
+from mase.metrics.flips import flips
 from mase.models import Callable
-from mase.regression.covariance import Covariance
+from mase.solve.distributions import Covariance
 
 
 @dataclass(frozen=True, slots=True)

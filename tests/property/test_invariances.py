@@ -9,14 +9,14 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.document import Document
 from mase.estimators import ESTIMATORS
-from mase.measure import measure
 from mase.methods import resolve
-from mase.regression.covariance import covariance
-from mase.regression.problem import Problem
+from mase.pipeline import measure
+from mase.solve.distributions import covariance
+from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, smooth
 from mase.text import Tokens, find_words
 from mase.units.grouping import group
-from mase.units.word import Word
+from mase.units.splitters import Word
 
 QUICK = settings(max_examples=30, deadline=None)
 

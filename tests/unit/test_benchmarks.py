@@ -9,15 +9,15 @@ import pytest
 import torch
 
 import mase
-from mase.estimators.least_squares import LeastSquares
-from mase.measure import measure
+from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
 from mase.models import bundled
+from mase.models.base import Binding
 from mase.models.batching import ask
-from mase.models.protocol import Binding
-from mase.regression.covariance import covariance
-from mase.regression.problem import Problem
-from mase.spaces.token_scale import TokenScale
+from mase.pipeline import measure
+from mase.solve.distributions import covariance
+from mase.solve.problem import Problem
+from mase.spaces.kinds import TokenScale
 from mase.testing import FunctionProbe, linear
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mase
+from mase.attribution.json import from_dict
 from mase.errors import DataError, OptionError
 from mase.evidence import MaskedPredictions
-from mase.io.json import from_dict
-from mase.regression.known_scores import KnownScores
+from mase.solve.oracle import KnownScores
 from mase.testing import FunctionProbe
 
 LABELS = ("class", "other")

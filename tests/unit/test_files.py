@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mase.corpus.local_storage import LocalStorage
 from mase.errors import DataError
 from mase.files import drop_cut_line, replacing, write_text
+from mase_corpora.storage import LocalStorage
 
 
 def test_the_content_is_on_the_disk_before_the_file_has_its_name(tmp_path, monkeypatch):

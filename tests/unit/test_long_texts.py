@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 import mase
-from mase.designs.orthogonal import Orthogonal
-from mase.estimators.constrained import Constrained
-from mase.estimators.fixed_ridge import FixedRidge
-from mase.estimators.gram import Gram
-from mase.estimators.lasso import Lasso
-from mase.estimators.least_squares import LeastSquares
-from mase.estimators.moment import Moment
-from mase.estimators.ridge import Ridge
-from mase.regression.covariance import MOST_CORRELATED, Covariance
-from mase.regression.estimate import Estimate
-from mase.regression.problem import Distribution, Problem
+from mase.designs.gaussian import Orthogonal
+from mase.estimators.linear import Constrained, FixedRidge, LeastSquares, Ridge
+from mase.estimators.moments import Moment
+from mase.estimators.sparse import Lasso
+from mase.solve.distributions import MOST_CORRELATED, Covariance
+from mase.solve.linalg import Gram
+from mase.solve.problem import Distribution, Estimate, Problem
 
 LONG = MOST_CORRELATED + 100
 WORDS = 2500  # an array of words x words is 50 MB
@@ -93,7 +89,7 @@ def test_long_problems_have_variances_and_short_ones_covariances(estimator):
 
 
 def test_the_bounded_regression_is_the_same_from_rows_as_from_the_matrix():
-    from mase.estimators.lasso import solve_lasso
+    from mase.estimators.sparse import solve_lasso
 
     case = problem(n=30, p=80)
     z, y = case.centred()

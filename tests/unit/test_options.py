@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.designs.focused import Focused
+from mase.designs.adaptive import Focused
 from mase.errors import MaseError, OptionError, UnknownNameError
 from mase.options import MoreOptions
 from mase.testing import AdditiveClassifier

@@ -9,10 +9,9 @@ from tests.regressions import run
 
 from mase.estimators.boosted_trees import BoostedTrees
 from mase.methods import METHODS, Method
-from mase.procedures.beam_search import BeamSearch
-from mase.procedures.partition_shap import PartitionShap
-from mase.procedures.sobol_indices import SobolIndices
-from mase.regression.problem import Problem
+from mase.procedures.games import PartitionShap, SobolIndices
+from mase.procedures.search import BeamSearch
+from mase.solve.problem import Problem
 from mase.testing import FunctionProbe
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_text(encoding="utf-8"))

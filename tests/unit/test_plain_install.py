@@ -331,7 +331,7 @@ def test_streams_that_the_caller_closed(closed, folder):
 
 
 def test_help_describes_what_can_be_imported():
-    packages = "mase, mase.corpus, mase.models, mase.summary, mase.testing, mase.widget"
+    packages = "mase, mase_corpora, mase.models, mase.testing"
     code = f"{PLAIN}\nimport pydoc, {packages}\nfor one in ({packages}):\n    pydoc.render_doc(one)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (0, "")

@@ -12,12 +12,12 @@ from tests.regressions import run
 
 import mase
 from mase.designs import DESIGNS
-from mase.estimators.fixed_ridge import FixedRidge
-from mase.estimators.lasso import Lasso
+from mase.estimators.linear import FixedRidge
+from mase.estimators.sparse import Lasso
 from mase.methods import METHODS
 from mase.models import load
-from mase.regression.covariance import covariance
-from mase.regression.problem import Problem
+from mase.solve.distributions import covariance
+from mase.solve.problem import Problem
 from mase.testing import linear, smooth
 
 TEXT = "slow and dull , yet good in places"

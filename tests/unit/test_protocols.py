@@ -12,25 +12,23 @@ from typing import ClassVar, get_origin
 import pytest
 
 from mase.designs import DESIGNS
-from mase.models.protocol import Model, Probe, ValueModel
+from mase.models.base import Model, Probe, ValueModel
 from mase.procedures import PROCEDURES
-from mase.regression.design import Design
-from mase.regression.designed import Regression
-from mase.regression.strategy import Strategy
+from mase.solve.parts import Design
+from mase.solve.regression import Regression
+from mase.solve.strategy import Strategy
 from mase.spaces import SPACES
-from mase.spaces.protocol import Space
+from mase.spaces.kinds import Space
 from mase.testing import FunctionProbe
 from mase.units import UNITS
-from mase.units.function import Function
-from mase.units.protocol import Splitter
-from mase.units.regex import Regex
+from mase.units.splitters import Function, Regex, Splitter
 
 MODELS = [
-    "mase.models.callable:Callable",
+    "mase.models.function:Callable",
     "mase.models.token_ids:TokenIds",
-    "mase.models.language.generated:Generated",
-    "mase.models.language.given:GivenAnswer",
-    "mase.models.language.label_words:LabelWords",
+    "mase.models.language.answers:Generated",
+    "mase.models.language.answers:GivenAnswer",
+    "mase.models.language.answers:LabelWords",
 ]
 CASES = [
     *((Design, DESIGNS[name]) for name in DESIGNS),

@@ -6,7 +6,7 @@ from tests.regressions import run
 
 from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
-from mase.regression.covariance import covariance
+from mase.solve.distributions import covariance
 from mase.testing import linear, quadratic, smooth
 
 P = 20
@@ -88,7 +88,7 @@ def test_moment_matched_rows_make_theorem_1_equal_least_squares():
 
 
 def _law(sigma):
-    from mase.regression.problem import Distribution
+    from mase.solve.problem import Distribution
 
     return Distribution(1.0, covariance(sigma, np.ones(P)))
 

@@ -28,20 +28,20 @@ MODULES = (
     "mase.methods",
     "mase.metrics",
     "mase.outputs",
-    "mase.io.json",
-    "mase.corpus.opened",
-    "mase.summary.summary",
-    "mase.comparison.comparison",
-    "mase.comparison.thresholds",
+    "mase.attribution.json",
+    "mase_corpora.read",
+    "mase_corpora.summary",
+    "mase_corpora.comparison",
+    "mase_corpora.comparison",
     "mase.units",
     "mase.links",
     "mase.spaces",
     "mase.designs",
     "mase.estimators",
     "mase.procedures",
-    "mase.regression.strategy",
-    "mase.regression.oracle",
-    "mase.datasets",
+    "mase.solve.strategy",
+    "mase.solve.oracle",
+    "mase_paper.datasets",
     "mase.testing",
 )
 
@@ -63,7 +63,7 @@ def public_names(tree: ast.Module) -> list[str]:
 
 
 def registered(tree: ast.Module) -> list[str]:
-    """Return the objects that the registry of a package names as in "mase.designs.iid:Iid", each once."""
+    """Return the objects that the registry of a package names as in "mase.designs.gaussian:Iid", each once."""
     strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     found = re.findall(r"^mase[\w.]+:\w+$", "\n".join(strings), re.MULTILINE)
     return list(dict.fromkeys(name.replace(":", ".") for name in found))

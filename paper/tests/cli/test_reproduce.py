@@ -16,9 +16,8 @@ from click.testing import CliRunner
 from paper.tests.repository import ROOT, needs_repository
 
 from mase.cli import main
-from mase.configuration import parse
 from mase.errors import ModelError
-from mase.methods import resolve
+from mase.methods import parse, resolve
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.records import FIELDS
 from mase_paper.experiments.store import read
@@ -288,7 +287,7 @@ def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_pat
 def test_report_only_asks_nothing(reproduce, tmp_path, monkeypatch):
     assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "1", "--methods", "random").exit_code == 0
     page = (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
     found = reproduce("table1", "--report-only", "--targets", "lstm-imdb", "--n-texts", "1")
     assert found.exit_code == 0, found.output
     assert "| `random`<br>paper: Random |" in page

@@ -4,7 +4,7 @@ import pytest
 from paper.tests.experiments.samples import bits, predict, write
 
 import mase
-from mase.configuration import Configuration
+from mase.methods import Configuration
 from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.trial import Trial
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.models.protocol import Binding
+from mase.models.base import Binding
 from mase.spaces import SPACES
 from mase_paper.experiments.cached_model import CachedModel
 

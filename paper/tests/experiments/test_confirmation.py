@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from paper.tests.experiments.samples import HEADER, bits, write
 
-from mase.configuration import parse
+from mase.methods import parse
 from mase_paper.experiments.confirmation import CONFIRMATION
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.registration import registration

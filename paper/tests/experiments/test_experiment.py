@@ -3,8 +3,8 @@
 import pytest
 
 import mase
-from mase.configuration import Configuration, parse
 from mase.errors import OptionError, UnknownNameError
+from mase.methods import Configuration, parse
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.figure4 import BUDGETS, FIGURE4

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from paper.tests.experiments.samples import write
 
-from mase.configuration import Configuration
-from mase.metrics.intervals import paired_mean
+from mase.methods import Configuration
+from mase.statistics import paired_mean
 from mase_paper.experiments.mean_comparisons import leads, table
 from mase_paper.experiments.results import gather
 from mase_paper.experiments.testbeds import TARGETS

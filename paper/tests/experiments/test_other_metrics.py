@@ -2,7 +2,7 @@
 
 from paper.tests.experiments.samples import write
 
-from mase.configuration import Configuration
+from mase.methods import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.other_metrics import summary

@@ -3,8 +3,8 @@
 import pytest
 from paper.tests.experiments.samples import bits, write
 
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference
+from mase.methods import Configuration
+from mase.statistics import Difference
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.paired_comparisons import PairedComparison, behind, cells

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from paper.tests.experiments.samples import HEADER, bits, write
 
-from mase.configuration import parse
 from mase.errors import DataError, UnknownNameError
+from mase.methods import parse
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.experiment import Scope

@@ -3,7 +3,7 @@
 import pytest
 
 from mase.methods import METHODS
-from mase.metrics.intervals import Difference
+from mase.statistics import Difference
 from mase_paper.experiments.registration import registration
 from mase_paper.experiments.testbeds import TARGETS
 

@@ -4,7 +4,7 @@ import shlex
 
 from paper.tests.experiments.samples import bits, write
 
-from mase.configuration import Configuration, parse
+from mase.methods import Configuration, parse
 from mase_paper.cli.reproduce import reproduce
 from mase_paper.experiments import markdown
 from mase_paper.experiments.experiment import Scope

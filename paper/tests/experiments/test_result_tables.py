@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from paper.tests.experiments.samples import bits, write
 
-from mase.configuration import parse
+from mase.methods import parse
 from mase_paper.experiments.result_tables import by_evaluations, by_operator, panels
 from mase_paper.experiments.results import gather
 from mase_paper.experiments.testbeds import TARGETS

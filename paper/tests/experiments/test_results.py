@@ -3,8 +3,8 @@
 import pytest
 from paper.tests.experiments.samples import HEADER, write
 
-from mase.configuration import Configuration
 from mase.errors import DataError
+from mase.methods import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.faithfulness import FAITHFULNESS
 from mase_paper.experiments.records import DEPTH

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from paper.tests.experiments.samples import predict
 
-from mase.datasets import Split
 from mase.errors import UnknownNameError
+from mase_paper.datasets import Split
 from mase_paper.experiments.selection import choose, later
 
 SENTENCE = "the plot is dull and slow but one actor is good in a grand way so i stayed to see how it would end"

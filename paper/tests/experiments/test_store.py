@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from paper.tests.experiments.samples import HEADER, plain, record, write
 
-from mase.configuration import parse
 from mase.errors import DataError
+from mase.methods import parse
 from mase_paper.experiments.columns import columns_path, load
 from mase_paper.experiments.journal import Journal, journal_path
 from mase_paper.experiments.records import Records

@@ -2,7 +2,7 @@
 
 from paper.tests.experiments.samples import bits, write
 
-from mase.configuration import parse
+from mase.methods import parse
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.tables import TABLE1
 

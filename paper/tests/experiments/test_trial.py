@@ -7,11 +7,11 @@ import pytest
 from paper.tests.experiments.samples import predict
 
 import mase
-from mase.configuration import Configuration, parse
 from mase.explainer import Explainer
-from mase.metrics.infidelity import Infidelity
+from mase.methods import Configuration, parse
+from mase.metrics.base import Instance
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Instance
+from mase.metrics.perturbation import Infidelity
 from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS
 from mase_paper.experiments.selection import Chosen

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mase.datasets import load
 from mase.errors import DataError
+from mase_paper.datasets import load
 from mase_paper.experiments.testbeds import TARGETS
 from mase_paper.models.tasks import GROUPS, N_WORDS, TASKS, relabelled
 

@@ -6,7 +6,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mase.models.bundled.minilm import classifier
+from mase.models.bundled.bert import classifier
 from mase_paper.training.lora import attach, trainable
 
 FILLER = [f"word{index}" for index in range(20)]

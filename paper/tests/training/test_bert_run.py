@@ -15,10 +15,10 @@ from paper.tests.training.bases import adapted_module, write_base
 from safetensors.torch import load_file, save_file
 
 import mase
-from mase import datasets
 from mase.errors import DataError, NonFiniteError, OptionError
 from mase.models import bundled
-from mase.models.bundled.minilm import BASE, base_folder
+from mase.models.bundled.bert import BASE, base_folder
+from mase_paper import datasets
 from mase_paper.training import RECIPES, bert_run, train
 from mase_paper.training.bert import Checkpoint, fit
 from mase_paper.training.bert_recipe import AdapterRecipe

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mase.models.bundled.vocabulary import UNKNOWN_ID, Vocabulary
+from mase.models.bundled.files import UNKNOWN_ID, Vocabulary
 from mase_paper.training.examples import encode, learned_vocabulary, shuffled_batches, sorted_batches
 
 

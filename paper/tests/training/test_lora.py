@@ -6,8 +6,7 @@ from paper.tests.training.bases import adapted_module
 from torch import nn
 
 from mase.errors import DataError
-from mase.models.bundled.low_rank import merge
-from mase.models.bundled.minilm import classifier
+from mase.models.bundled.bert import classifier, merge
 from mase_paper.training.classify import logits
 from mase_paper.training.lora import Adapter, attach, changes, trainable
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from mase import datasets
-from mase.datasets import split_off
 from mase.errors import DataError, NonFiniteError, OptionError, UnknownNameError
 from mase.models import bundled
+from mase_paper import datasets
+from mase_paper.datasets import split_off
 from mase_paper.training import RECIPES, train
 from mase_paper.training import run as running
 

@@ -1,19 +1,10 @@
 """The result of an explanation: an `Attribution` has scores for words, their error bars, and their provenance."""
 
-from mase.attribution.answer import Answer, Part
-from mase.attribution.attribution import Attribution
-from mase.attribution.attributions import Attributions
-from mase.attribution.citations import Citation
-from mase.attribution.document import Token, Unit
-from mase.attribution.evidence import Changed, Evidence, FlipSet
-from mase.attribution.expected import chosen
-from mase.attribution.fit import LISTED, Fit, Note, Precision
-from mase.attribution.interaction import Interaction
-from mase.attribution.prediction import Prediction
-from mase.attribution.response import Response, ranking
-from mase.attribution.verdict import Verdict
-from mase.attribution.window import Window, WindowResponse
-from mase.attribution.word import Word
+from mase.attribution.attribution import Attribution, Attributions, Token, Unit, Window, WindowResponse, Word
+from mase.attribution.evidence import Changed, Evidence, FlipSet, Verdict, chosen
+from mase.attribution.notes import LISTED, Fit, Note
+from mase.attribution.response import Answer, Citation, Interaction, Part, Prediction, Response, ranking
+from mase.defaults import Precision
 from mase.document import Field
 
 __all__ = [

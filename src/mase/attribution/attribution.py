@@ -1,36 +1,159 @@
-"""The result of an explanation: a frozen value that can print, plot and save itself."""
+"""Attribution, Attributions, units, tokens, windows, rows and frames."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
-from mase.attribution.answer import Answer
-from mase.attribution.citations import Citation, cited
-from mase.attribution.document import Token, Unit
-from mase.attribution.evidence import Evidence
-from mase.attribution.expected import expected_probability, expected_response
-from mase.attribution.fit import Fit, Note
-from mase.attribution.frame import frame
-from mase.attribution.interaction import Interaction
-from mase.attribution.noun import noun_of
-from mase.attribution.prediction import Prediction
-from mase.attribution.response import By, Response
-from mase.attribution.rows import COLUMNS, rows
-from mase.attribution.verdict import Verdict, verdict_on
-from mase.attribution.window import Window
-from mase.attribution.word import Word, words_of
+from mase.attribution.evidence import Evidence, Verdict, expected_probability, expected_response, verdict_on
+from mase.attribution.notes import Fit, Note, noun_of
+from mase.attribution.response import Answer, By, Citation, Interaction, Prediction, Response, cited
+from mase.defaults import check_choice
 from mase.document import Document, Field
+from mase.errors import DataError, MissingDependencyError
 from mase.registry import unknown
 from mase.text import Span, Truncation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Attribution", "By"]
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of a field that is kept or masked as one and gets one score: a word, a token or a phrase.
+
+    `start` and `end` are its span in the text of the field, in code points, and `text` is the text of that span.
+    """
+
+    field: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token as the model read it.
+
+    `start` and `end` are its span in the text of `field`, and `unit` is the index of its unit. All four are None for
+    special tokens.
+    """
+
+    text: str
+    field: str | None
+    start: int | None
+    end: int | None
+    unit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowResponse:
+    """One explained number in a window.
+
+    Attributes
+    ----------
+    name
+        Label of the explained class, or name of the explained value.
+    value
+        The explained number for the unmasked window. The scores of the units in the window have its unit.
+    r2
+        Share of its variance that the scores of the window explain; None if there are too few rows to estimate it.
+    weight
+        Weight of the window in the pooled prediction of this class or value. The weights of all windows sum to 1.
+    decides
+        Whether it is the window of highest probability (or value) among those that have a weight. One window decides.
+    """
+
+    name: str
+    value: float
+    r2: float | None
+    weight: float
+    decides: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a field that the model read and that was explained by itself.
+
+    Attributes
+    ----------
+    field, start, end
+        The field, and the span in its text.
+    prediction
+        Prediction for the window.
+    responses
+        The explained numbers, by the names of the responses of the attribution.
+    """
+
+    field: str
+    start: int
+    end: int
+    prediction: Prediction
+    responses: tuple[WindowResponse, ...]
+
+    def of(self, name: str) -> WindowResponse:
+        """Return the explained number of this name.
+
+        Raises
+        ------
+        UnknownNameError
+            If no response has this name.
+        """
+        found = next((response for response in self.responses if response.name == name), None)
+        if found is None:
+            raise unknown("response", name, [response.name for response in self.responses])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A unit with its score for one response: a view of an `Attribution`.
+
+    `start` and `end` are its span in the text of `field`. `standard_error` has the unit of `score`, and so has
+    `total_error`, the half width of whose 95 % interval displays show (`Response`). Both are None if the score is not
+    an estimate.
+    """
+
+    text: str
+    start: int
+    end: int
+    field: str
+    score: float
+    standard_error: float | None
+    total_error: float | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def words_of(units: Sequence[Unit], response: Response) -> tuple[Word, ...]:
+    """Return the units with their scores for a response."""
+    return tuple(
+        Word(unit.text, unit.start, unit.end, unit.field, score, error, total)
+        for unit, score, error, total in zip(
+            units, response.scores, response.standard_errors, response.interval_errors, strict=True
+        )
+    )
+
+
+def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> "pd.DataFrame":
+    """Return a data frame of rows by column name, such as those of `mase.attribution.attribution`.
+
+    Without rows it has these `columns`.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"pandas cannot be imported ({error}); run: pip install 'mase-xai[data]'"
+        ) from error
+    records = list(rows)
+    found = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
+    floats = [name for name in ("standard_error", "total_error", "probability") if name in found]
+    return found.astype(dict.fromkeys(floats, float))  # NaN for None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +297,7 @@ class Attribution:
 
     @property
     def citations(self) -> tuple[tuple[Citation, ...], ...]:
-        """The sources of each part of the answer, strongest first (`mase.attribution.citations`); empty without one."""
+        """The sources of each part of the answer, strongest first (`mase.attribution.response`); empty without one."""
         parts = () if self.answer is None else self.answer.parts
         return tuple(cited(self.of(part.response).responses[0]) for part in parts)
 
@@ -275,7 +398,7 @@ class Attribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribution as plain JSON types (schema ``mase.attribution/2``)."""
-        from mase.io.json import to_dict
+        from mase.attribution.json import to_dict
 
         return to_dict(self)
 
@@ -289,7 +412,7 @@ class Attribution:
         OptionError
             If the path has another suffix.
         """
-        from mase.outputs.file import save
+        from mase.outputs.formats import save
 
         save([self], path)
 
@@ -317,3 +440,160 @@ class Attribution:
         from mase.render.terminal import summary
 
         return summary(self)
+
+
+# The columns of every row; effects and answers add others.
+COLUMNS = (
+    "response", "position", "field", "start", "end", "text", "score", "standard_error", "rank", "against",
+    "total_error", "strength",
+)  # fmt: skip
+
+# The columns of a row per text.
+TEXT_COLUMNS = (
+    "document", "text", "label", "probability", "target", "reliable", "verdict", "flip_set", "flip_label"
+)  # fmt: skip
+
+
+def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
+    """Yield a row per response and unit by column name, with a column per effect, and of an answer whether it is cited.
+
+    The errors are None if there are none. `cited` is None for a response that is no part of the answer.
+    """
+    answer, sources = attribution.answer, cited_units(attribution)
+    for response in attribution.responses:
+        ranks = {position: rank for rank, position in enumerate(response.order, 1)}
+        strengths = {position: rank for rank, position in enumerate(response.best(len(ranks), "magnitude"), 1)}
+        cited = sources.get(response.name)
+        for position, unit in enumerate(attribution.units):
+            place = (position, unit.field, unit.start, unit.end, unit.text)
+            score = (response.scores[position], response.standard_errors[position], ranks[position])
+            further = (response.against, response.interval_errors[position], strengths[position])
+            row = dict(zip(COLUMNS, (response.name, *place, *score, *further), strict=True))
+            row |= {name: values[position] for name, values in response.effects.items()}
+            yield row if answer is None else row | {"cited": None if cited is None else position in cited}
+
+
+def text_row(index: int, attribution: "Attribution") -> dict[str, Any]:
+    """Return the row of a text: what the model predicts, whether the scores are reliable, and what flips it."""
+    told, verdict = attribution.prediction, attribution.verdict
+    flip = None if attribution.evidence is None else attribution.evidence.flip_set
+    units = None if flip is None else tuple(attribution.units[unit].text for unit in flip.units)
+    values = (told.label, told.probability, attribution.title, verdict.reliable, str(verdict), units)
+    text = " ".join(field.text for field in attribution.document)
+    return dict(zip(TEXT_COLUMNS, (index, text, *values, None if flip is None else flip.label), strict=True))
+
+
+def cited_units(attribution: "Attribution") -> dict[str, set[int]]:
+    """Return the units that are the sources of each part of an answer, by the name of its response."""
+    parts = () if attribution.answer is None else attribution.answer.parts
+    return {
+        part.response: {citation.unit for citation in citations}
+        for part, citations in zip(parts, attribution.citations, strict=True)
+    }
+
+
+class Attributions(list[Attribution]):
+    """A list of the attributions of several documents.
+
+    `Explainer` returns it for a list of texts. It is a list in every respect. Slices and sums of it are `Attributions`.
+
+    Examples
+    --------
+    >>> import mase
+    >>> explainer = mase.Explainer(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
+    >>> explainer(["a good day", "a bad day", "all good"])[::2]
+    2 attributions
+     1  0 90.0 %  good +3.58
+     2  0 90.0 %  good +3.58
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Attribution: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Attribution | Self:
+        found = super().__getitem__(index)
+        return type(self)(found) if isinstance(found, list) else found
+
+    def __add__(self, other: Iterable[Attribution]) -> Self:  # type: ignore[override]
+        return type(self)([*self, *other]) if isinstance(other, list) else NotImplemented
+
+    def copy(self) -> Self:
+        """Return a list of the same attributions."""
+        return type(self)(self)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the attributions in a file of JSON Lines, equal to those that were saved; none if it is empty.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, is not JSON, or holds a text that could not be explained.
+        """
+        from mase.attribution.json import Failure, load_many
+
+        found = cls()
+        for result in load_many(path):
+            if isinstance(result, Failure):
+                raise DataError(
+                    f"{fspath(path)!r} holds a failure ({result.error:.80}: {result.message:.400}), expected "
+                    "attributions only; mase.attribution.json.load_many(path) reads both"
+                )
+            found.append(result)
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the attributions to `path`: as JSON Lines, or in the format of .csv, .parquet or .txt.
+
+        `Attributions.load` returns an equal list of JSON Lines, and the command reads the file, too. `to_html` writes
+        pages.
+
+        Raises
+        ------
+        OptionError
+            If the path has another suffix.
+        DataError
+            If the file cannot be written.
+        """
+        from mase.outputs.formats import save
+
+        save(self, path)
+
+    def to_frame(self, per: Literal["unit", "text"] = "unit") -> "pd.DataFrame":
+        """Return a pandas data frame with one row per document, response and unit, or with one row per document.
+
+        The first column, document, is the index of the attribution in the list. The others are those of
+        `Attribution.to_frame`. Of `per="text"` they are text, label, probability (of a value NaN), target, reliable,
+        verdict, and flip_set, the units without which the model predicts flip_label; None if that was not found.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        check_choice("per", per, ("unit", "text"))
+        if per == "text":
+            return frame((text_row(index, one) for index, one in enumerate(self)), TEXT_COLUMNS)
+        found = ({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
+        return frame(found, ["document", *COLUMNS])
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a self-contained HTML page of all attributions, and write it to `path` if one is given."""
+        from mase.render.html import page, write_page
+
+        return page(self) if path is None else write_page(self, path)
+
+    def _repr_html_(self) -> str:
+        from mase.render.terminal import listing_html
+
+        return listing_html(self)
+
+    def __repr__(self) -> str:
+        from mase.render.terminal import listing
+
+        return listing(self)

@@ -1,27 +1,115 @@
-"""A response: an explained number of a model, with the scores of the units."""
+"""Prediction, Response, Interaction, Answer and its citations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import isnan, log
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from mase.arrays import Floats, Ints, as_floats
-from mase.attribution.interaction import Interaction
 from mase.errors import OptionError
 from mase.registry import unknown
 from mase.scalars import check_integer
 
-__all__ = ["EFFECTS", "Z95", "By", "Response", "error_of", "in_order", "ranking", "total_error_of"]
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The most probable class, or the values of a model that has no classes.
+
+    Attributes
+    ----------
+    label, index
+        The most probable class and its index; of several values, the first, or the largest if they rank classes.
+    probability
+        Its probability; None for a value.
+    probabilities
+        Probabilities of all classes by label; empty for a model of values.
+    values
+        The values by name; empty for a classifier.
+    multilabel
+        Whether the classes are separate questions, so that several can be true, rather than one of them. None for
+        values, and in results of releases that did not record it.
+    """
+
+    label: str
+    index: int
+    probability: float | None
+    probabilities: Mapping[str, float] = field(hash=False)
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
+    multilabel: bool | None = None
+
+    @classmethod
+    def of(cls, labels: Sequence[str], probabilities: Floats, *, multilabel: bool | None = None) -> Self:
+        """Return the prediction for probabilities `(k,)` of k labels; of equally probable classes the first wins."""
+        index = int(np.argmax(probabilities))
+        by_label = _by_name(labels, probabilities)
+        return cls(labels[index], index, float(probabilities[index]), by_label, multilabel=multilabel)
+
+    @classmethod
+    def of_values(cls, names: Sequence[str], values: Floats, *, ranked: bool = False) -> Self:
+        """Return the prediction of k named values `(k,)`; of `ranked` ones, the scores of classes, the largest."""
+        index = int(np.argmax(values)) if ranked else 0
+        return cls(names[index], index, None, {}, _by_name(names, values))
+
+    @property
+    def ranked(self) -> tuple[int, ...]:
+        """Indices of the classes, the most probable first; of values, the predicted one, then the others in order."""
+        if self.values:
+            return (self.index, *(index for index in range(len(self.values)) if index != self.index))
+        return tuple(np.argsort(np.negative(list(self.probabilities.values())), kind="stable").tolist())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the k classes or values."""
+        return tuple(self.probabilities or self.values)
+
+
+def _by_name(names: Sequence[str], numbers: Floats) -> dict[str, float]:
+    return dict(zip(names, numbers.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A pair of units that together change the response by more, or less, than the sum of what each of them changes.
+
+    The score of units i and j is the mean of F(i and j kept) - F(i kept) - F(j kept) + F(none of both kept), where F is
+    the response, over the rows of the design for the other units. The scores of the units themselves do not depend on
+    it. `docs/mathematics.md` has the formula, and says which pairs are tried and which of them are found.
+
+    Attributes
+    ----------
+    units
+        Indices of both units, in reading order.
+    score
+        How much more the response changes when both are kept than the sum of what each changes, in the unit of the
+        response. Below 0, each does less, or the opposite, beside the other.
+    standard_error
+        Its standard error; 0 if all rows were evaluated.
+    half_width
+        Half the width of its interval, which is wider than that of a score: with a probability of 95 %, the intervals
+        of all pairs that were tried hold. Otherwise those that are found, because they look strong, would miss.
+    share
+        Share of the variance of the response that the pair explains and the scores cannot.
+    """
+
+    units: tuple[int, int]
+    score: float
+    standard_error: float
+    half_width: float
+    share: float
+
 
 By = Literal["order", "score", "magnitude"]
 
 # The effects of a unit between which a method may tell: of `mase` the first is the score.
 EFFECTS = ("removed", "kept")
+
 # Half the width of a 95 % interval in standard errors (normal distribution).
 Z95 = 1.959964
+
 # Digits of scores, as shares of the largest, that are no rounding; and the least difference that is none.
 _DIGITS, _SAME = 9, 2e-9
 
@@ -101,7 +189,7 @@ class Response:
         Empty for other methods.
     r2_held_out
         Share of the variance within the rounds of the design that the scores explain in rows that were left out of the
-        fit (`mase.regression.held_out`). None if there are too few rows, or if all possible rows were asked.
+        fit (`mase.solve.quality`). None if there are too few rows, or if all possible rows were asked.
     exact
         Whether the model was evaluated on all possible rows, so that nothing was sampled. False if a method does not
         say.
@@ -236,3 +324,90 @@ class Response:
     def intercept(self) -> float:
         """gamma_0 of the paper's Property "local accuracy": the value minus the sum of the scores."""
         return self.value - float(sum(self.scores))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an answer, such as a sentence: its span, and the name of the response that explains it."""
+
+    start: int
+    end: int
+    response: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a language model.
+
+    Attributes
+    ----------
+    text
+        The answer.
+    parts
+        Its explained parts in order; one that is the whole answer if there are no others.
+    generated
+        Whether the model gave this answer to the whole prompt. Otherwise somebody else did.
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+    generated: bool
+
+    def about(self, response: str) -> Self:
+        """Return the answer with the one part that a response explains: the whole answer, if it explains no other."""
+        parts = tuple(part for part in self.parts if part.response == response)
+        return replace(self, parts=parts or (Part(0, len(self.text), response),))
+
+
+MOST_CITED = 3
+
+# Of all units of a document together, in either direction.
+_WRONG = 0.05
+
+# Displays do not mark a unit below this share of the largest absolute score.
+_LEAST_SHARE = 0.1
+
+# Any text around a question moves the answer a little, also where the model knows it by itself. A source makes its odds
+# (or probability) ten times as high.
+_LEAST_SCORE = dict.fromkeys(("logit", "log-probability"), log(10))
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A unit of the document that is a source of a part of the answer.
+
+    `unit` is the index of the unit, and `score` its score for the part, which is positive. `standard_error` has the
+    unit of the score.
+    """
+
+    unit: int
+    score: float
+    standard_error: float
+
+
+def cited(response: Response) -> tuple[Citation, ...]:
+    """Return the units that are the sources of a part with this response: at most three, strongest first.
+
+    A unit is a source if it makes the odds (or probability) of the part at least ten times as high, and its score is
+    above 0 beyond the sampling error of all units together and no less than a tenth of the largest absolute one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> errors = np.array([0.5, 0.3, 0.5])
+    >>> response = Response.of("answer", "logit", 2.0, np.array([4.0, 0.2, -3.0]), errors, r2=0.9)
+    >>> cited(response)
+    (Citation(unit=0, score=4.0, standard_error=0.5),)
+    """
+    if not response.signed or not response.scores:
+        return ()
+    # The joint interval of w units (Bonferroni): the strongest of a hundred units without any effect would otherwise
+    # be cited nearly always.
+    width = NormalDist().inv_cdf(1 - _WRONG / 2 / len(response.scores))
+    least = max(_LEAST_SHARE * max(map(abs, response.scores)), _LEAST_SCORE.get(response.link, 0.0))
+    found = [
+        Citation(unit, score, error)
+        for unit, (score, error) in enumerate(zip(response.scores, response.standard_errors, strict=True))
+        if error is not None and score > width * error and score >= least
+    ]
+    return tuple(sorted(found, key=lambda one: -one.score)[:MOST_CITED])

@@ -5,32 +5,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mase.cli.lists import names, pairs
 from mase.cli.options import (
     N_SAMPLES,
     device,
     download,
     model,
+    names,
     of_documents,
+    one_file,
     options,
+    pairs,
     precision,
+    source,
     text_column,
     threads,
     trust_remote_code,
     units,
     where,
 )
-from mase.cli.source import one_file, source
-from mase.defaults import KS
-from mase.metrics import METRICS
-from mase.metrics.operators import AUTO, OPERATORS
-from mase.render.pictures import PICTURES
-from mase.render.table import FORMATS
+from mase.defaults import KS, PICTURE_FORMATS, TABLE_FORMATS
+from mase.metrics import AUTO, METRICS, OPERATORS
 
 if TYPE_CHECKING:
-    from mase.cli.result_tables import Claims
-
-__all__ = ["evaluate"]
+    from mase.cli.evaluation import Claims
 
 
 def _ks(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -123,13 +120,13 @@ _what_is_evaluated = options(
     "tables",
     metavar="FILE",
     multiple=True,
-    type=_ending(FORMATS),
-    help=f"Also write the tables, in the format of the suffix: {', '.join(FORMATS)}; can be repeated.",
+    type=_ending(TABLE_FORMATS),
+    help=f"Also write the tables, in the format of the suffix: {', '.join(TABLE_FORMATS)}; can be repeated.",
 )
 @one_file(
     "--plot",
-    check=_ending(PICTURES),
-    text=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURES)}.",
+    check=_ending(PICTURE_FORMATS),
+    text=f"Also draw the means with their intervals, in the format of the suffix: {', '.join(PICTURE_FORMATS)}.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file once the new one is complete.")
 def evaluate(
@@ -184,14 +181,14 @@ def evaluate(
         raise click.UsageError("got nothing to evaluate, expected --methods or --attributions")
     if not metrics:
         raise click.UsageError("got no metrics, expected --metrics NAME,...")
-    from mase.cli.code import open_model
-    from mase.cli.evaluation_run import Source, run_evaluation
+    from mase.cli import aside
+    from mase.cli.evaluation import Source, run_evaluation, show
+    from mase.cli.files import check_suffix, standard_output
     from mase.cli.inputs import ColumnOptions, check_columns
-    from mase.cli.paths import check_suffix, standard_output
-    from mase.cli.result_tables import show
-    from mase.cli.streams import aside
-    from mase.metrics.evaluator import Evaluator, named_metrics
-    from mase.models.runtime import configure
+    from mase.cli.options import open_model
+    from mase.metrics.base import named_metrics
+    from mase.metrics.evaluation import Evaluator
+    from mase.models.locks import configure
 
     as_json, output = standard_output(output, as_json=as_json)
     check_suffix(output, ".json")
@@ -215,10 +212,9 @@ def _claimed(
     output: str | None, plot: str | None, tables: tuple[str, ...], read: Mapping[str, str | None], *, overwrite: bool
 ) -> "Claims":
     """Claim the files that the command writes, until it ends. They are none of those that it reads, by option."""
-    from mase.cli.output_files import Destination, Policy
-    from mase.cli.paths import check_files
-    from mase.cli.result_tables import Claims
-    from mase.render.pictures import check_matplotlib
+    from mase.cli.evaluation import Claims
+    from mase.cli.files import Destination, Policy, check_files
+    from mase.render.figure import check_matplotlib
 
     policy = Policy(overwrite=overwrite)
     names = {"--output": output, "--plot": plot} | {f"--table {name}": name for name in tables}

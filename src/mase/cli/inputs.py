@@ -1,25 +1,22 @@
-"""Input texts: from arguments, the lines of a file or of standard input, or a column of a table."""
+"""Texts and contexts of a command."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, BinaryIO, TypedDict, Unpack
 
 import click
 
-from mase.datasets.documents import DocumentColumns
-from mase.datasets.foreign import check_ending
-from mase.datasets.formats import is_table
-from mase.datasets.labelled import iter_labelled
-from mase.datasets.texts import Line, decode_lines, read_lines
 from mase.document import Document, Scalar
 from mase.errors import DataError, EmptyTextError, MaseError
-from mase.files import file_state, while_unchanged
-
-__all__ = ["ColumnOptions", "Texts", "check_columns", "read_texts"]
+from mase.files import cannot_read, file_state, while_unchanged
+from mase.sources.files import Line, check_ending, decode_lines, is_table, open_unpacked, read_lines
+from mase.sources.labelled import iter_labelled
+from mase.sources.rows import DocumentColumns
 
 
 class ColumnOptions(TypedDict, total=False):
@@ -87,14 +84,14 @@ def _objects(columns: ColumnOptions, lines: Iterable[Line]) -> Iterator[Line]:
     """Yield lines of JSON objects as the documents of their fields."""
     wanted = DocumentColumns.of(**columns)
     for line in lines:
-        content = line.error or _read(wanted, str(line.text))
+        content = line.error or _read_inputs(wanted, str(line.text))
         if isinstance(content, MaseError):
             yield Line(line.number, line.text, content)
         else:
             yield Line(line.number, content)
 
 
-def _read(columns: DocumentColumns, text: str) -> str | Document | MaseError:
+def _read_inputs(columns: DocumentColumns, text: str) -> str | Document | MaseError:
     """Return the document of a JSON object, or the error if it is none."""
     try:
         found = json.loads(text, object_pairs_hook=_unique)
@@ -149,3 +146,82 @@ def _not_empty(lines: Iterator[Line], name: str) -> Iterator[Line]:
         yield line
     if empty:
         raise EmptyTextError(f"{name} has no text, expected one per line; or give TEXT, or --input FILE")
+
+
+STANDARD_INPUT = "standard input"
+
+# Names of other fields of a prompt.
+_TAKEN = ("query", "answer")
+
+
+def read_context(files: Sequence[str]) -> dict[str, str]:
+    """Return the contents of files by their names; "-" is standard input.
+
+    A file whose name ends in .gz, .bz2 or .xz is decompressed. Blank lines at the end of a file are no part of it.
+    """
+    texts = [_standard_input() if file == "-" else _read_contexts(file) for file in files]
+    return dict(zip(names_of(files), texts, strict=True))
+
+
+def names_of(files: Sequence[str]) -> list[str]:
+    """Return a name for each file: that of the file, with its folders where two files, or another field, have the same.
+
+    Examples
+    --------
+    >>> names_of(["a/notes.txt", "b/notes.txt", "b/plan.txt", "-"])
+    ['a/notes.txt', 'b/notes.txt', 'plan.txt', 'standard input']
+    """
+    if "" in files:
+        raise click.UsageError(
+            "got an empty file name, expected --context FILE...; is a variable of your shell not set?"
+        )
+    # Bytes of a name that are no UTF-8 are shown as U+FFFD: a name is a text of the prompt.
+    shown = [click.format_filename(os.path.abspath(file)) for file in files]  # noqa: PTH100 (links stay)
+    paths = [None if file == "-" else Path(path) for file, path in zip(files, shown, strict=True)]
+    twice = next((file for i, file in enumerate(files) if paths[i] in paths[:i]), None)
+    if twice is not None:
+        raise click.UsageError(f"got --context {twice} twice, expected each file once")
+    return [STANDARD_INPUT if path is None else _name(path, paths) for path in paths]
+
+
+def _name(path: Path, paths: Sequence[Path | None]) -> str:
+    """Return the shortest end of a path that no other path and no other field has."""
+    ends = [other.parts for other in paths if other is not None and other != path]
+    for n in range(1, len(path.parts)):
+        name = "/".join(path.parts[-n:])
+        if name not in _TAKEN and all(other[-n:] != path.parts[-n:] for other in ends):
+            return name
+    return str(path)
+
+
+def _standard_input() -> str:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise click.UsageError("got --context -, expected text from a pipe or a file on standard input")
+    return _text(sys.stdin.buffer, STANDARD_INPUT)
+
+
+def _read_contexts(name: str) -> str:
+    try:
+        if Path(name).is_dir():
+            raise DataError(f"cannot read {name!r}: it is a folder, expected files of texts, as in {name}/*.txt")
+        with open_unpacked(Path(name)) as file:
+            return _text(file, repr(name))
+    except MaseError:
+        raise
+    except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+        raise cannot_read(name, error) from error
+
+
+def _text(stream: BinaryIO, name: str) -> str:
+    """Return the whole text of a stream."""
+    lines = []
+    for line in decode_lines(stream, name):
+        if line.error is not None:
+            raise line.error
+        lines.append(str(line.text))
+    text = "\n".join(lines)
+    if "\0" in text:
+        raise DataError(f"{name} has NUL characters, expected a text in UTF-8")
+    if not text.strip():
+        raise EmptyTextError(f"{name} has no text, expected some to find the answer in")
+    return text

@@ -1,14 +1,14 @@
-"""Options that several commands share."""
+"""The shared option groups, and opening the model."""
 
-from collections.abc import Callable
-from typing import Any
+import csv
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
+from click.core import ParameterSource
 
-from mase.budget import AUTO, NSamples
-from mase.choices import LONG, POOLINGS, PRECISIONS, REFERENCES
-from mase.cli.lists import comma_separated, pairs
-from mase.defaults import CONFIDENCE, MAX_NEW_TOKENS, OVERLAP
+from mase.defaults import AUTO, CONFIDENCE, LONG, MAX_NEW_TOKENS, OVERLAP, POOLINGS, PRECISIONS, REFERENCES, NSamples
 from mase.designs import DESIGNS
 from mase.document import TEXT
 from mase.errors import OptionError, UnknownNameError
@@ -16,30 +16,40 @@ from mase.estimators import ESTIMATORS
 from mase.links import LINKS
 from mase.units import DEFAULT, UNITS, splitter
 
-__all__ = [
-    "N_SAMPLES",
-    "against",
-    "asking",
-    "check_units",
-    "device",
-    "download",
-    "evidence",
-    "how",
-    "max_new_tokens",
-    "method",
-    "method_parts",
-    "model",
-    "of_documents",
-    "options",
-    "precision",
-    "server",
-    "target",
-    "text_column",
-    "threads",
-    "trust_remote_code",
-    "units",
-    "where",
-]
+if TYPE_CHECKING:
+    from mase.models.base import Model
+    from mase.models.language.base import LanguageModel
+
+
+_BETWEEN_NAMES = re.compile(r",(?![^()]*\))")  # no comma in brackets
+
+
+def names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Return the names of a list A,B(SETTING=VALUE,...),..., each once; a comma in brackets is part of a name."""
+    if value is None:
+        return None
+    return tuple(dict.fromkeys(filter(None, map(str.strip, _BETWEEN_NAMES.split(value)))))
+
+
+def comma_separated(_context: click.Context, _option: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the items of a list A,B,...; one with a comma is quoted, as in a CSV file."""
+    try:
+        return None if value is None else next(csv.reader([value], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise click.BadParameter(f"{value!r:.100} is no list of names, expected A,B,... in one line") from error
+
+
+def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a repeatable option NAME=VALUE by name."""
+    found: dict[str, str] = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
+        found[name] = value
+    return found
 
 
 class _NSamples(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
@@ -87,7 +97,7 @@ def _background(context: click.Context, option: click.Parameter, value: str | No
     """Return the values of NAME=VALUE,... by name: numbers, true and false as in JSON, everything else as strings."""
     if value is None:
         return None
-    from mase.datasets.documents import scalar_of
+    from mase.sources.rows import scalar_of
 
     typed = pairs(context, option, tuple(comma_separated(context, option, value) or ()))
     return {name: scalar_of(one) for name, one in typed.items()}
@@ -195,6 +205,7 @@ method_parts = options(
         help=f"Estimator of the scores: {', '.join(ESTIMATORS.names)}. [default: the method's]",
     ),
 )  # fmt: skip
+
 asking = options(
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -214,6 +225,7 @@ asking = options(
         help="Perturbed copies per forward pass.",
     ),
 )  # fmt: skip
+
 # Passed on to `Explainer` under the same names.
 how = options(
     method(),
@@ -279,3 +291,95 @@ of_documents = options(
         help="Fields that are numbers or categories, and what replaces them when they are masked: age=40,country=FR.",
     ),
 )  # fmt: skip
+
+
+def source(text: str, metavar: str = "FILE") -> Callable[[Any], Any]:
+    """Return the option `--input` with a text of help."""
+    return one_file("-i", "--input", "source", metavar=metavar, text=text, remedy="; put their texts into one file")
+
+
+def one_file(*names: str, text: str, metavar: str = "FILE", remedy: str = "", check: Any = str) -> Callable[[Any], Any]:
+    """Return an option for one file, with a text of help; `check` is a type of click for each of them.
+
+    A second file is refused. Click would take the last one alone, and nobody would hear of the others.
+    """
+
+    def only(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> str | None:
+        if len(files) > 1:
+            raise click.BadParameter(f"got {len(files)} files, expected one{remedy}")
+        return files[0] if files else None
+
+    return click.option(*names, multiple=True, callback=only, metavar=metavar, type=check, help=text)
+
+
+class LoadOptions(TypedDict):
+    """Options of a model that is loaded by its folder or name."""
+
+    download: bool
+    device: str | None
+    trust_remote_code: bool
+
+
+def open_model(typed: str, server: str | None = None, **options: Unpack[LoadOptions]) -> "Model":
+    """Return the model that was typed: `module:name`, `file.py:name`, or a name, folder or URL for `mase.models.load`.
+
+    Code is imported and run. With a server it is a language model there, the only one if no name was typed.
+    """
+    from mase.models.names import is_remote
+    from mase.models.open import load
+    from mase.models.user_code import is_code, open_code
+
+    if server is not None:
+        from mase.models.language.answers import Generated
+
+        is_typed = click.get_current_context().get_parameter_source("model") is not ParameterSource.DEFAULT
+        return Generated(open_language_model(typed if is_typed else None, server, **options))
+    remote = is_remote(typed)
+    if not remote and not is_code(typed):
+        return load(typed, **options)
+    what = "a model behind a URL" if remote else f"the code {typed!r}"
+    check_unused(what, "the server" if remote else "it", options)
+    return load(typed) if remote else open_code(typed)
+
+
+def set_longest_answer(model: "Model", n: int | None) -> None:
+    """Let a language model generate answers of at most `n` tokens; None leaves any model as it is."""
+    if n is None:
+        return
+    from mase.models.language.answers import Generated
+
+    if not isinstance(model, Generated):
+        raise click.UsageError(
+            f"got --max-new-tokens with the model {model.name!r}, expected none: it generates no answers"
+        )
+    model.max_new_tokens = n
+
+
+def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> "LanguageModel":
+    """Return the language model that was typed: a folder, a hub name, code, a description, or its name on a server."""
+    from mase.models.language.open import language_model
+    from mase.models.names import is_remote, is_url
+    from mase.models.user_code import is_code, open_code
+
+    if server is not None:
+        check_unused("a model on a server", "the server", options)
+        from mase.models.language.server import CompletionServer
+
+        return CompletionServer(server, typed)
+    if typed is None:
+        raise click.UsageError("Missing option '-m' / '--model'.")
+    if is_url(typed):
+        raise click.UsageError(f"got the URL {typed} as --model, expected --server {typed} -m NAME, its name there")
+    if is_code(typed) or is_remote(typed):
+        check_unused(f"the {'code' if is_code(typed) else 'description'} {typed!r}", "it", options)
+        return language_model(open_code(typed) if is_code(typed) else typed)
+    from mase.models.language.open import load_language_model
+
+    return load_language_model(typed, **options)
+
+
+def check_unused(what: str, decides: str, options: Mapping[str, Any]) -> None:
+    """Check that no option is given that applies to a model that is loaded by its folder or name."""
+    option = next((name for name, value in options.items() if value not in (None, False)), None)
+    if option is not None:
+        raise click.UsageError(f"got --{option.replace('_', '-')} with {what}, expected none: {decides} decides")

@@ -2,40 +2,39 @@
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
     from mase.designs.placement import Gaussian as Gaussian
-    from mase.regression.covariance import Covariance as Covariance
-    from mase.regression.design import Design as Design
-    from mase.regression.design import ExhaustiveDesign as ExhaustiveDesign
-    from mase.regression.problem import Distribution as Distribution
-    from mase.regression.problem import Sample as Sample
+    from mase.solve.distributions import Covariance as Covariance
+    from mase.solve.parts import Design as Design
+    from mase.solve.parts import ExhaustiveDesign as ExhaustiveDesign
+    from mase.solve.problem import Distribution as Distribution
+    from mase.solve.problem import Sample as Sample
 
 __all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "ExhaustiveDesign", "Gaussian", "Sample"]
 
 DESIGNS = Registry(
     "design",
     {
-        "iid": "mase.designs.iid:Iid",
-        "antithetic": "mase.designs.antithetic:Antithetic",
-        "orthogonal": "mase.designs.orthogonal:Orthogonal",
-        "moment-matched": "mase.designs.moment_matched:MomentMatched",
-        "sobol": "mase.designs.sobol:Sobol",
-        "path": "mase.designs.path:Path",
-        "bernoulli": "mase.designs.bernoulli:Bernoulli",
-        "independent": "mase.designs.independent:Independent",
-        "focused": "mase.designs.focused:Focused",
-        "close-up": "mase.designs.close_up:CloseUp",
-        "hadamard": "mase.designs.hadamard:Hadamard",
-        "lime": "mase.designs.lime:Lime",
-        "lime-paper": "mase.designs.lime_paper:LimePaper",
-        "shapley": "mase.designs.shapley:Shapley",
-        "leverage": "mase.designs.leverage:Leverage",
-        "leave-one-out": "mase.designs.leave_one_out:LeaveOneOut",
-        "gauss-legendre": "mase.designs.gauss_legendre:GaussLegendre",
-        "text-only": "mase.designs.text_only:TextOnly",
+        "iid": "mase.designs.gaussian:Iid",
+        "antithetic": "mase.designs.gaussian:Antithetic",
+        "orthogonal": "mase.designs.gaussian:Orthogonal",
+        "moment-matched": "mase.designs.gaussian:MomentMatched",
+        "sobol": "mase.designs.gaussian:Sobol",
+        "path": "mase.designs.gaussian:Path",
+        "bernoulli": "mase.designs.masking:Bernoulli",
+        "independent": "mase.designs.masking:Independent",
+        "focused": "mase.designs.adaptive:Focused",
+        "close-up": "mase.designs.adaptive:CloseUp",
+        "hadamard": "mase.designs.masking:Hadamard",
+        "lime": "mase.designs.masking:Lime",
+        "lime-paper": "mase.designs.masking:LimePaper",
+        "shapley": "mase.designs.coalitions:Shapley",
+        "leverage": "mase.designs.coalitions:Leverage",
+        "leave-one-out": "mase.designs.masking:LeaveOneOut",
+        "gauss-legendre": "mase.designs.gaussian:GaussLegendre",
+        "text-only": "mase.designs.gaussian:TextOnly",
     },
     "mase.designs",
 )
@@ -46,11 +45,11 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Covariance": "mase.regression.covariance",
-            "Design": "mase.regression.design",
-            "Distribution": "mase.regression.problem",
-            "ExhaustiveDesign": "mase.regression.design",
+            "Covariance": "mase.solve.distributions",
+            "Design": "mase.solve.parts",
+            "Distribution": "mase.solve.problem",
+            "ExhaustiveDesign": "mase.solve.parts",
             "Gaussian": "mase.designs.placement",
-            "Sample": "mase.regression.problem",
+            "Sample": "mase.solve.problem",
         },
     )

@@ -8,23 +8,9 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, equal_fields
 from mase.errors import OptionError
-from mase.regression.covariance import MOST_CORRELATED, Covariance, covariance, real_sigma
-from mase.regression.laws import Laws
-from mase.regression.problem import Distribution, Sample
 from mase.scalars import is_real
-
-__all__ = [
-    "Gaussian",
-    "coins",
-    "every_row",
-    "every_under",
-    "exchangeable",
-    "mirrored",
-    "pair_count",
-    "proximity",
-    "single",
-    "subsets",
-]
+from mase.solve.distributions import MOST_CORRELATED, Covariance, Laws, covariance, real_sigma
+from mase.solve.problem import Distribution, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +21,7 @@ class Gaussian:
     ----------
     sigma
         Standard deviation of the coordinates, p standard deviations, a covariance matrix `(p, p)`, or a function of p
-        that returns one of these (see `mase.regression.covariance.covariance`).
+        that returns one of these (see `mase.solve.distributions.covariance`).
     center
         Mean of the coordinates: 1 is the text itself, 0 the reference.
 
@@ -113,13 +99,7 @@ def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = Tr
 
 
 def pair_count(n: int) -> int:
-    """Return the number of mirrored pairs in at most n rows.
-
-    Raises
-    ------
-    OptionError
-        If n is less than two pairs.
-    """
+    """Return the number of mirrored pairs in at most n rows."""
     if n < 4:
         raise OptionError(f"n_samples is {n}, expected at least 4 for a design of mirrored pairs")
     return n // 2

@@ -2,32 +2,31 @@
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
-    from mase.regression.estimate import Estimate as Estimate
-    from mase.regression.estimator import Estimator as Estimator
-    from mase.regression.estimator import Solver as Solver
-    from mase.regression.problem import Problem as Problem
+    from mase.solve.parts import Estimator as Estimator
+    from mase.solve.parts import Solver as Solver
+    from mase.solve.problem import Estimate as Estimate
+    from mase.solve.problem import Problem as Problem
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
 
 ESTIMATORS = Registry(
     "estimator",
     {
-        "moment": "mase.estimators.moment:Moment",
-        "least-squares": "mase.estimators.least_squares:LeastSquares",
-        "ridge": "mase.estimators.ridge:Ridge",
-        "empirical-bayes": "mase.estimators.empirical_bayes:EmpiricalBayes",
+        "moment": "mase.estimators.moments:Moment",
+        "least-squares": "mase.estimators.linear:LeastSquares",
+        "ridge": "mase.estimators.linear:Ridge",
+        "empirical-bayes": "mase.estimators.bayes:EmpiricalBayes",
         "kernel-ridge": "mase.estimators.kernel_ridge:KernelRidge",
-        "lasso": "mase.estimators.lasso:Lasso",
-        "penalised-lasso": "mase.estimators.penalised_lasso:PenalisedLasso",
+        "lasso": "mase.estimators.sparse:Lasso",
+        "penalised-lasso": "mase.estimators.sparse:PenalisedLasso",
         "sparse": "mase.estimators.sparse:Sparse",
-        "fixed-ridge": "mase.estimators.fixed_ridge:FixedRidge",
-        "constrained": "mase.estimators.constrained:Constrained",
+        "fixed-ridge": "mase.estimators.linear:FixedRidge",
+        "constrained": "mase.estimators.linear:Constrained",
         "boosted-trees": "mase.estimators.boosted_trees:BoostedTrees",
-        "mean-gradient": "mase.estimators.mean_gradient:MeanGradient",
+        "mean-gradient": "mase.estimators.moments:MeanGradient",
     },
     "mase.estimators",
     renamed={"gaussian-process": "kernel-ridge"},
@@ -39,9 +38,9 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Estimate": "mase.regression.estimate",
-            "Estimator": "mase.regression.estimator",
-            "Problem": "mase.regression.problem",
-            "Solver": "mase.regression.estimator",
+            "Estimate": "mase.solve.problem",
+            "Estimator": "mase.solve.parts",
+            "Problem": "mase.solve.problem",
+            "Solver": "mase.solve.parts",
         },
     )

@@ -7,14 +7,11 @@ import numpy as np
 
 from mase.arrays import Floats
 from mase.errors import OptionError
-from mase.estimators.least_squares import LeastSquares
-from mase.lazy import require
-from mase.regression.covariance import no_scatter
-from mase.regression.estimate import Estimate
-from mase.regression.problem import Problem
+from mase.estimators.linear import LeastSquares
+from mase.registry import require
 from mase.scalars import check_integer
-
-__all__ = ["BoostedTrees"]
+from mase.solve.distributions import no_scatter
+from mase.solve.problem import Estimate, Problem
 
 # A leaf has at least so many rows, as in LightGBM, or this share of all rows if that is less.
 _LEAST_LEAF, _LEAST_SHARE = 20, 0.1

@@ -11,16 +11,11 @@ from scipy.linalg import lapack
 
 from mase.arrays import Floats, Ints
 from mase.errors import OptionError
-from mase.estimators.empirical_bayes import EmpiricalBayes
-from mase.estimators.least_squares import LeastSquares
-from mase.regression.covariance import no_scatter, scatter
-from mase.regression.estimate import Estimate
-from mase.regression.intercepts import centred
-from mase.regression.kernel import Kernel
-from mase.regression.laws import Aim, Mixture, self_consistent
-from mase.regression.problem import Problem
-
-__all__ = ["KernelRidge"]
+from mase.estimators.bayes import EmpiricalBayes
+from mase.estimators.linear import LeastSquares
+from mase.solve.distributions import Aim, Mixture, centred, no_scatter, scatter, self_consistent
+from mase.solve.kernel import Kernel
+from mase.solve.problem import Estimate, Problem
 
 # Settings that are compared by the marginal likelihood: a and c of the kernel, and penalties of the ridge regression.
 _LINEAR, _OWN = (0.3, 0.6, 0.8, 0.9, 0.97, 0.99), (1e-4, 0.03, 0.3, 1.0)
@@ -41,7 +36,7 @@ class KernelRidge:
     """Scores from a kernel ridge regression of the responses on which words were kept.
 
     1. Two copies of the text are alike by k(s, s') = a l + (1 - a) exp(2 (l - 1)), where s_j = 1 if word j is kept and
-       -1 if it is masked, and l = sum_j w_j s_j s'_j is their agreement (`mase.regression.kernel.Kernel`).
+       -1 if it is masked, and l = sum_j w_j s_j s'_j is their agreement (`mase.solve.kernel.Kernel`).
     2. The response is f(s) = b + k(s)' (K + penalty I)^-1 (y - b), the kernel ridge regression of the responses y.
     3. The weights w, the share a and the penalty are those that make the responses most probable (empirical Bayes).
     4. The score of a word is its coefficient in a least-squares regression of f on endless copies, whose words are

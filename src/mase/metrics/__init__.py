@@ -1,42 +1,54 @@
-"""Metrics of faithfulness: how well the scores of words describe the model. One file per metric.
+"""The tables of metrics and masking operators; imports nothing.
 
 >>> from mase.metrics import METRICS
 >>> METRICS["delta-accuracy"](ks=(1, 5)).columns[1].name
 'k=5'
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names, unknown
 
 if TYPE_CHECKING:
-    from mase.metrics.alignment import align as align
+    from mase.metrics.base import Column as Column
+    from mase.metrics.base import Instance as Instance
+    from mase.metrics.base import Metric as Metric
     from mase.metrics.evaluation import evaluate as evaluate
+    from mase.metrics.given import align as align
     from mase.metrics.masking import masker as masker
-    from mase.metrics.protocol import Column as Column
-    from mase.metrics.protocol import Instance as Instance
-    from mase.metrics.protocol import Metric as Metric
 
-__all__ = ["METRICS", "Column", "Instance", "Metric", "align", "evaluate", "masker"]
+__all__ = [
+    "AUTO",
+    "METRICS",
+    "OPERATORS",
+    "Column",
+    "Instance",
+    "Metric",
+    "Operator",
+    "align",
+    "check_operator",
+    "evaluate",
+    "masker",
+]
 
 METRICS = Registry(
     "metric",
     {
-        "delta-accuracy": "mase.metrics.delta_accuracy:DeltaAccuracy",
-        "comprehensiveness": "mase.metrics.rationales:Comprehensiveness",
-        "sufficiency": "mase.metrics.rationales:Sufficiency",
-        "log-odds": "mase.metrics.log_odds:LogOdds",
-        "aopc": "mase.metrics.aopc:Aopc",
-        "naopc": "mase.metrics.naopc:NormalisedAopc",
-        "deletion": "mase.metrics.deletion_insertion:Deletion",
-        "insertion": "mase.metrics.deletion_insertion:Insertion",
-        "infidelity": "mase.metrics.infidelity:Infidelity",
-        "max-sensitivity": "mase.metrics.max_sensitivity:MaxSensitivity",
-        "seed-agreement": "mase.metrics.agreement:SeedAgreement",
+        "delta-accuracy": "mase.metrics.flips:DeltaAccuracy",
+        "comprehensiveness": "mase.metrics.curves:Comprehensiveness",
+        "sufficiency": "mase.metrics.curves:Sufficiency",
+        "log-odds": "mase.metrics.flips:LogOdds",
+        "aopc": "mase.metrics.curves:Aopc",
+        "naopc": "mase.metrics.curves:NormalisedAopc",
+        "deletion": "mase.metrics.curves:Deletion",
+        "insertion": "mase.metrics.curves:Insertion",
+        "infidelity": "mase.metrics.perturbation:Infidelity",
+        "max-sensitivity": "mase.metrics.perturbation:MaxSensitivity",
+        "seed-agreement": "mase.metrics.perturbation:SeedAgreement",
     },
     "mase.metrics",
 )
+
 
 # Imported on first use: these load NumPy, which the names above do not.
 if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
@@ -44,11 +56,42 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Column": "mase.metrics.protocol",
-            "Instance": "mase.metrics.protocol",
-            "Metric": "mase.metrics.protocol",
-            "align": "mase.metrics.alignment",
+            "Column": "mase.metrics.base",
+            "Instance": "mase.metrics.base",
+            "Metric": "mase.metrics.base",
+            "align": "mase.metrics.given",
             "evaluate": "mase.metrics.evaluation",
             "masker": "mase.metrics.masking",
         },
     )
+
+
+# Selects the model's first reference.
+AUTO = "auto"
+
+# The built-in names, for type checkers and editors. A test compares them with the registry.
+Operator = Literal["auto", "mask", "unk", "pad", "zero", "delete"]
+
+OPERATORS = Registry(
+    "masking operator",
+    {
+        "mask": "mase.metrics.masking:MASK",
+        "unk": "mase.metrics.masking:UNK",
+        "pad": "mase.metrics.masking:PAD",
+        "zero": "mase.metrics.masking:ZERO",
+        "delete": "mase.metrics.masking:DELETE",
+    },
+    "mase.operators",
+)
+
+
+def check_operator(name: str) -> None:
+    """Check that `name` is a masking operator, or "auto".
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither.
+    """
+    if not isinstance(name, str) or (name != AUTO and name not in OPERATORS):
+        raise unknown(OPERATORS.kind, name, [AUTO, *OPERATORS])

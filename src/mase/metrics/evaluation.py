@@ -1,32 +1,290 @@
-"""Evaluate methods on many texts: means with intervals, differences between methods, agreement."""
+"""Evaluate: methods on many texts, text by text."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from itertools import combinations
+from math import isnan
 from typing import Any
 
 import numpy as np
 
-from mase.arrays import Bools, Floats
-from mase.budget import NSamples
-from mase.choices import Precision
-from mase.document import Input, Scalar
-from mase.errors import MaseError, OptionError
-from mase.methods import Method
-from mase.metrics.agreement import spearman_table
-from mase.metrics.attributions import per_text
-from mase.metrics.evaluator import EvaluatedText, Evaluator, MethodResult
-from mase.metrics.intervals import Difference, Summary, paired_means, summaries_of_means
-from mase.metrics.operators import Operator
-from mase.metrics.plain import finite_number, metric_values, summary_values, text_values
-from mase.metrics.protocol import Column, Metric
-from mase.metrics.shares import check_batches, known_paired_share, known_share
+from mase.arrays import Bools, Floats, equal_fields
+from mase.attribution.attribution import Attribution
+from mase.defaults import NSamples, Precision
+from mase.document import Document, Input, Scalar, check_texts
+from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
+from mase.explainer import Explainer
+from mase.methods import Method, describe, parse, resolve
+from mase.metrics import Operator, check_operator
+from mase.metrics.base import Column, Instance, Metric, Rescore, check_several, named_metrics
+from mase.metrics.given import align, per_text
+from mase.metrics.masking import masker, with_cache
+from mase.metrics.perturbation import spearman_table
+from mase.models.base import Model
+from mase.models.open import adapt
+from mase.options import names_of, values_of
 from mase.provenance import installed
 from mase.registry import unknown
-from mase.several import check_texts
-from mase.units import DEFAULT, Units
+from mase.rng import stream_key
+from mase.solve.oracle import QueryOptions
+from mase.statistics import (
+    Difference,
+    Summary,
+    check_batches,
+    known_paired_share,
+    known_share,
+    paired_means,
+    summaries_of_means,
+)
+from mase.units import DEFAULT, Units, splitter
 
-__all__ = ["SCHEMA", "Evaluation", "collect", "evaluate"]
+OnError = Callable[[str, MaseError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """The result of one method on one text: metric values `(m,)`, scores `(w,)` and the cost of the explanation.
+
+    `n_queries` is the number of model evaluations of the explanation and `n_gradients` the number of those with a
+    backward pass. Evaluations by the metrics are not counted. Both are 0 for given attributions.
+    """
+
+    values: Floats
+    scores: Floats
+    n_queries: int
+    n_gradients: int
+    seconds: float
+
+    __eq__ = equal_fields
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedText:
+    """One text: the class that the model predicts, its probability, and the result of each method by name.
+
+    The result is None for a method that could not explain the text.
+    """
+
+    text: str
+    target: int
+    probability: float
+    by_method: Mapping[str, MethodResult | None]
+
+
+class Evaluator:
+    """Evaluates how faithful scores are to one model, one text at a time.
+
+    Parameters
+    ----------
+    model, tokenizer
+        As for `mase.Explainer`.
+    methods
+        Names in `mase.METHODS`, with settings as in "lime+link=margin" or "mase+n_samples=500+seed=1" if there are any
+        (`mase.methods`), or `Method` values. The whole string is the name in the results, with the settings in
+        alphabetical order.
+    metrics
+        Names in `METRICS`, or metrics; or a mapping of these by the names that they get in the results.
+    operator
+        How metrics mask words; see `mase.metrics.masking.masker`.
+    n_samples
+        Number of samples of every method whose string names none; None keeps that of the method.
+    seed
+        Seed of what metrics draw, and of every method whose string names none.
+    precision
+        Precision of the explanations, as for `mase.Explainer`. Metrics use the model's own precision.
+    units, fixed, background
+        The units that are explained and masked, the fields that are not, and what replaces numbers and categories, as
+        for `mase.Explainer`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        methods: Sequence[str | Method] = ("mase",),
+        metrics: Sequence[str | Metric] | Mapping[str, str | Metric] = ("delta-accuracy",),
+        operator: Operator = "auto",
+        n_samples: NSamples | None = None,
+        seed: int = 0,
+        precision: Precision = "float32",
+        units: Units = DEFAULT,
+        fixed: Collection[str] = (),
+        background: Mapping[str, Scalar] | None = None,
+    ) -> None:
+        check_operator(operator)
+        stream_key(seed, "")
+        QueryOptions(precision=precision)
+        self.model: Model = adapt(model, tokenizer)
+        check_several("methods", methods, "mase")
+        self.metrics = named_metrics(metrics)
+        self.operator, self.n_samples, self.seed, self.precision = operator, n_samples, seed, precision
+        self.splitter = splitter(units)
+        self.fixed, self.background = names_of(fixed), values_of(background)
+        named = [_named(method) for method in methods]
+        names = [name for name, _, _ in named]
+        if len(set(names)) < len(names):
+            raise OptionError(
+                f"methods {names} are not unique, expected one name each; rename one with replace(method, name=...)"
+            )
+        self.explainers = {name: self._explainer(method, options) for name, method, options in named}
+
+    @property
+    def columns(self) -> tuple[tuple[str, Column], ...]:
+        """The m columns of a result: the name of the metric, and its column."""
+        return tuple((name, column) for name, metric in self.metrics.items() for column in metric.columns)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """All settings of each method, by the name of the method."""
+        return {name: describe(explainer.method) for name, explainer in self.explainers.items()}
+
+    def __call__(
+        self, text: Input, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
+    ) -> EvaluatedText:
+        """Return the results of one text, all for the class that the model predicts.
+
+        Parameters
+        ----------
+        text
+            The text.
+        attributions
+            Attributions of this text made by other tools, by the names that they get in the results. See
+            `mase.metrics.given.align` for their form.
+        on_error
+            Called with the name and the error of each method that cannot be evaluated on this text. The result of that
+            method is then None. By default the error is raised.
+        """
+        return self.evaluated(self.unscored(text), attributions, on_error=on_error)
+
+    def unscored(self, text: Input) -> Instance:
+        """Return one text with the class that the model predicts for it, and without scores; see `evaluated`."""
+        document = Document.of(text, fixed=self.fixed, background=self.background)
+        bound = with_cache(masker(self.model, document, self.operator, self.splitter))
+        return Instance(self.model, document, bound.target, bound, np.empty(0), self.seed)
+
+    def evaluated(
+        self, unscored: Instance, attributions: Mapping[str, Any] | None = None, *, on_error: OnError | None = None
+    ) -> EvaluatedText:
+        """Return the results of one text, of which the model has already been asked; otherwise like a call."""
+        given = attributions or {}
+        self.check_names(given)
+        runs: dict[str, Callable[[], MethodResult]] = {
+            **{name: partial(self._explained, explainer, unscored) for name, explainer in self.explainers.items()},
+            **{name: partial(self._aligned, attribution, unscored) for name, attribution in given.items()},
+        }
+        results: dict[str, MethodResult | None] = {}
+        for name, run in runs.items():
+            try:
+                results[name] = run()
+            except MaseError as error:
+                if on_error is None:
+                    raise
+                on_error(name, error)
+                results[name] = None
+        return EvaluatedText(unscored.document.text, unscored.target, unscored.text_probability, results)
+
+    def _explained(self, explainer: Explainer, unscored: Instance) -> MethodResult:
+        attribution = explainer(unscored.document, target=self.model.labels[unscored.target])
+        rescore, fit = self._rescore(explainer, unscored.document, unscored.target), attribution.fit
+        instance = replace(unscored, scores=attribution.scores, order=attribution.order, rescore=rescore)
+        return MethodResult(
+            self._values(instance), np.array(instance.scores), fit.n_queries, fit.n_gradients, fit.seconds
+        )
+
+    def _aligned(self, given: Any, unscored: Instance) -> MethodResult:
+        scores = align(given, self.model, unscored.document, target=unscored.target, units=self.splitter)
+        order = given.order if isinstance(given, Attribution) else None
+        return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
+
+    def _explainer(self, method: str | Method, options: Mapping[str, Any]) -> Explainer:
+        return Explainer(
+            self.model,
+            method=method,
+            units=self.splitter,
+            precision=self.precision,
+            **{"n_samples": self.n_samples, "seed": self.seed, "evidence": 0, **options},
+        )
+
+    def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:
+        def rescore(model: Model, seed: int) -> Floats:
+            own = explainer.seed + seed - self.seed  # of a method that names its seed
+            again = Explainer(
+                model, method=explainer.method, units=self.splitter, seed=own, precision=self.precision, evidence=0
+            )
+            return again(document, target=model.labels[target]).scores
+
+        return rescore
+
+    def _values(self, instance: Instance) -> Floats:
+        numbers = [_numbers(name, metric, instance) for name, metric in self.metrics.items()]
+        return np.concatenate([np.empty(0), *numbers])
+
+    def check_names(self, given: Collection[str]) -> None:
+        """Check that given attributions can be evaluated under these names."""
+        shared = set(given) & set(self.explainers)
+        if shared:
+            raise OptionError(f"{sorted(shared)} are both methods and given attributions, expected different names")
+        needing = [name for name, metric in self.metrics.items() if metric.needs_rescore]
+        if given and needing:
+            raise CapabilityError(
+                f"metric {needing[0]!r} has to explain the text again, which it cannot for given attributions; "
+                "leave the metric out"
+            )
+
+
+def _named(method: str | Method) -> tuple[str, str | Method, dict[str, Any]]:
+    """Return the name of a method in the results, the method, and the options that its string names."""
+    if not isinstance(method, str):
+        return resolve(method).name, method, {}
+    configuration = parse(method)
+    return str(configuration), configuration.method, configuration.options
+
+
+def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:
+    """Return the numbers of one text by one metric `(m,)`."""
+    values, n_columns = np.asarray(metric.evaluate(instance), dtype=np.float64), len(metric.columns)
+    if values.shape != (n_columns,):
+        raise ShapeError(
+            f"metric {name!r} returned numbers of shape {values.shape}, expected ({n_columns},): one for each column"
+        )
+    return values
+
+
+def metric_values(metric: Metric) -> dict[str, Any]:
+    """Return the class and the settings of a metric."""
+    names: list[str] = [entry.name for entry in fields(metric)] if is_dataclass(metric) else []
+    settings = {name: getattr(metric, name) for name in names}
+    plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
+    return {"name": type(metric).__name__} | plain
+
+
+def text_values(evaluated: EvaluatedText, n_columns: int) -> dict[str, Any]:
+    """Return the values of one text, which is identified by its SHA-256."""
+    return {
+        "sha256": hashlib.sha256(evaluated.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "target": evaluated.target,
+        "probability": evaluated.probability,
+        "values": {
+            name: [None] * n_columns if result is None else list(map(finite_number, result.values.tolist()))
+            for name, result in evaluated.by_method.items()
+        },
+    }
+
+
+def summary_values(mean: Summary | Difference | None) -> dict[str, Any] | None:
+    """Return a mean with its interval as plain JSON types."""
+    if mean is None:
+        return None
+    return {name: finite_number(value) if isinstance(value, float) else value for name, value in asdict(mean).items()}
+
+
+def finite_number(value: float) -> float | None:
+    """Return a number for JSON: None for NaN, which JSON lacks."""
+    return None if isnan(value) else value
+
 
 SCHEMA = "mase.evaluation/1"
 
@@ -47,13 +305,7 @@ class Evaluation:
         return f"<Evaluation of {', '.join(self.methods)} by {', '.join(dict(self.columns))} on {len(self)} texts>"
 
     def values(self, method: str) -> Floats:
-        """Return the values `(n, m)` of one method; NaN for a text that it could not explain.
-
-        Raises
-        ------
-        UnknownNameError
-            If the method was not evaluated.
-        """
+        """Return the values `(n, m)` of one method; NaN for a text that it could not explain."""
         rows = [np.full(len(self.columns), np.nan) if one is None else one.values for one in self._results(method)]
         return np.array(rows).reshape(len(self), len(self.columns))
 
@@ -68,13 +320,6 @@ class Evaluation:
             Name of the method.
         batches
             Indices of the texts of each batch, for the standard deviation over batches.
-
-        Raises
-        ------
-        UnknownNameError
-            If the method was not evaluated.
-        OptionError
-            If the batches are not lists of indices of texts.
         """
         return self._summaries((method,), batches)[method]
 
@@ -86,11 +331,6 @@ class Evaluation:
         """Return for each column the mean of `first` minus that of `second`, with its paired 95 % interval.
 
         Shares get Newcombe's interval and McNemar's test, other means a bootstrap over texts; None without a pair.
-
-        Raises
-        ------
-        UnknownNameError
-            If a method was not evaluated.
         """
         return self._differences([(first, second)])[first, second]
 
@@ -115,23 +355,11 @@ class Evaluation:
         return means
 
     def n_evaluated(self, method: str) -> int:
-        """Return on how many texts a method was evaluated: all but those that it could not explain.
-
-        Raises
-        ------
-        UnknownNameError
-            If the method was not evaluated.
-        """
+        """Return on how many texts a method was evaluated: all but those that it could not explain."""
         return sum(result is not None for result in self._results(method))
 
     def cost(self, method: str) -> dict[str, float]:
-        """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations.
-
-        Raises
-        ------
-        UnknownNameError
-            If the method was not evaluated.
-        """
+        """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations."""
         costs = [(one.n_queries, one.n_gradients, one.seconds) for one in self._results(method) if one is not None]
         means = np.mean(costs, axis=0).tolist() if costs else [float("nan")] * 3
         return dict(zip(("n_queries", "n_gradients", "seconds"), means, strict=True))
@@ -221,11 +449,11 @@ def evaluate(
     Parameters
     ----------
     model, tokenizer, methods, metrics, operator, n_samples, seed, precision, units, fixed, background
-        As for `mase.metrics.evaluator.Evaluator`.
+        As for `mase.metrics.evaluation.Evaluator`.
     texts
         The texts. Delta Accuracy is defined for texts that the model classifies correctly, so pass only those.
     attributions
-        Attributions made by other tools, by name, with one entry per text, as `mase.metrics.alignment.align` takes it.
+        Attributions made by other tools, by name, with one entry per text, as `mase.metrics.given.align` takes it.
 
     Raises
     ------
@@ -275,13 +503,7 @@ def evaluate(
 def collect(
     evaluator: Evaluator, evaluated: Sequence[EvaluatedText], conditions: Mapping[str, Any] | None = None
 ) -> Evaluation:
-    """Return the evaluation of texts that were evaluated one by one; `conditions` are added to its provenance.
-
-    Raises
-    ------
-    OptionError
-        If there is no text.
-    """
+    """Return the evaluation of texts that were evaluated one by one; `conditions` are added to its provenance."""
     if not evaluated:
         raise OptionError("no text was evaluated, expected at least one")
     model, documents = evaluator.model, {"fixed": list(evaluator.fixed), "background": evaluator.background}

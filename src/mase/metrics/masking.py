@@ -1,21 +1,25 @@
-"""Mask words of a text with an operator, and evaluate the model on the rest."""
+"""Order words, mask them, ask the model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from mase.arrays import Bools, Floats
+from mase.arrays import Bools, Floats, Ints
 from mase.document import Input
-from mase.errors import EmptyTextError, ShapeError
-from mase.metrics.operators import OPERATORS, Operator, check_operator
-from mase.models.protocol import Model
+from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
+from mase.metrics import OPERATORS, Operator, check_operator
+from mase.models.base import Binding, Model, Probe, TokenModel
+from mase.models.batching import ask, check_start
+from mase.responses import probabilities
 from mase.rng import untouched
+from mase.scalars import check_integer, is_real
+from mase.spaces.kinds import TokenMask
 from mase.text import Tokens, Words
 from mase.units import DEFAULT, Units, splitter
 from mase.units.grouping import group
-
-__all__ = ["Masker", "MaskingOperator", "PredictMasked", "masker", "with_cache"]
 
 
 class PredictMasked(Protocol):
@@ -69,15 +73,7 @@ class Masker:
         return np.asarray(probabilities[:, target] < 0.5 if self.multilabel else probabilities.argmax(axis=1) != target)
 
     def probabilities(self, kept: Bools) -> Floats:
-        """Return class probabilities `(n, k)` for rows of kept words `(n, w)`; equal rows are evaluated once.
-
-        Raises
-        ------
-        ShapeError
-            If `kept` is not a boolean array `(n, w)`.
-        ModelError
-            If the model raises, or returns anything but finite class scores.
-        """
+        """Return class probabilities `(n, k)` for rows of kept words `(n, w)`; equal rows are evaluated once."""
         rows = np.asarray(kept)
         if rows.dtype != np.bool_ or rows.ndim != 2 or rows.shape[1] != len(self.words):
             raise ShapeError(
@@ -94,13 +90,7 @@ class MaskingOperator(Protocol):
     """A way to mask words of a text."""
 
     def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
-        """Return the masker of the text with these tokens and words.
-
-        Raises
-        ------
-        CapabilityError
-            If the model does not support this operator.
-        """
+        """Return the masker of the text with these tokens and words."""
         ...
 
 
@@ -130,7 +120,7 @@ def masker(model: Model, text: Input, operator: Operator = "auto", units: Units 
     moves in from beyond the window. If no token is left, the model reads a single reference token instead (the first
     that it has of mask, unk, pad and the zero vector). This cannot happen with transformers, which keep their special
     tokens. For a function of texts "delete" removes the words from the string, which may leave it empty. The words
-    around a removed word are not joined (see `mase.models.rewriting`).
+    around a removed word are not joined (see `mase.models.function`).
 
     Raises
     ------
@@ -177,3 +167,149 @@ class _CachedPredict:
         if new:
             self.cache.update(zip([keys[index] for index in new], self.predict(kept[new]), strict=True))
         return np.stack([self.cache[key] for key in keys])
+
+
+def without_top(order: Ints, ks: Sequence[int]) -> Bools:
+    """Return which words are kept `(len(ks), w)` when the first k of `order` `(w,)` are masked; k is capped by w.
+
+    Examples
+    --------
+    >>> from mase.attribution import ranking
+    >>> without_top(ranking([0.1, -2.0, 0.5]), [0, 1, 9]).tolist()
+    [[True, True, True], [True, True, False], [False, False, False]]
+    """
+    rank = np.empty(len(check_order(order)), dtype=np.int64)
+    rank[order] = np.arange(len(rank))
+    return np.asarray(rank >= np.array(check_ks(ks), dtype=np.int64).reshape(-1, 1))
+
+
+def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
+    """Return `ks` as integers."""
+    _check_sequence("ks", ks, (1, 5, 10))
+    return tuple(check_integer("k, the number of words to mask,", k, 0) for k in ks)
+
+
+def check_order(order: Ints) -> Ints:
+    """Return `order` `(w,)` as an array, after a check that it is a permutation of the indices 0 to w - 1."""
+    indices = np.asarray(order)
+    if indices.ndim != 1 or not np.array_equal(np.sort(indices), np.arange(len(indices))):
+        raise ShapeError(
+            f"order of shape {indices.shape} is not a permutation, expected each of the indices 0 to w - 1 once"
+        )
+    return indices
+
+
+def check_shares(shares: Sequence[float]) -> None:
+    """Check that there are shares, each above 0 and up to 1."""
+    _check_sequence("shares", shares, (0.1, 0.2))
+    if not len(shares):
+        raise OptionError(f"shares is {shares!r}, expected at least one number above 0 and up to 1")
+    for share in shares:
+        if not is_real(share) or not 0 < share <= 1:
+            raise OptionError(f"share is {share!r:.60}, expected a number above 0 and up to 1")
+
+
+def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
+    """Return each share of `n_words` as a number of words, rounded up so that it is at least one word.
+
+    Examples
+    --------
+    >>> share_counts(30, (0.01, 0.1, 0.5))
+    (1, 3, 15)
+    """
+    check_shares(shares)
+    # Round to 10 decimals first: 0.07 * 100 is 7.000000000000001 in floating point, but must give 7 words.
+    return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)
+
+
+def _check_sequence(name: str, given: object, example: tuple[float, ...]) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise OptionError(f"{name} is {given!r:.60}, expected a sequence of numbers, as in {example}")
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Replaces each token of a masked word by a reference: the embedding of a token, or the zero vector."""
+
+    reference: str
+
+    def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
+        """Return the masker of one text."""
+        probe = bound(model, tokens, words, self.reference)
+        text_probabilities = probabilities(check_start(probe.start), probe.output)[0]
+        return Masker(words, self.reference, text_probabilities, partial(replaced, probe), probe.output.multilabel)
+
+
+MASK, UNK, PAD, ZERO = (Replacement(reference) for reference in ("mask", "unk", "pad", "zero"))
+
+
+def replaced(probe: Probe, kept: Bools) -> Floats:
+    """Return class probabilities `(n, k)` for rows of kept words `(n, w)`."""
+    return probabilities(ask(probe, kept.astype(np.float64)), probe.output)
+
+
+def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
+    """Return the probe with one coordinate per word: 1 keeps the word, 0 replaces it by the reference."""
+    if reference not in model.references:
+        known = ", ".join(dict.fromkeys([*model.references, "delete"]))
+        raise CapabilityError(f"operator is {reference!r}, expected one that {model.name} has: {known}")
+    return model.bind(Binding.of(tokens, TokenMask(reference), words.of_token))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Removes the tokens of masked words; a function of texts reads the text without these words."""
+
+    def bind(self, model: Model, tokens: Tokens, words: Words) -> Masker:
+        """Return the masker of one text.
+
+        Raises
+        ------
+        CapabilityError
+            If the model cannot predict tokens.
+        """
+        if "delete" in model.references:
+            return Replacement("delete").bind(model, tokens, words)
+        if not isinstance(model, TokenModel):
+            raise CapabilityError(
+                f"operator is 'delete', which {model.name} cannot do (it has no predict_tokens), "
+                f"expected one of {', '.join(model.references)}"
+            )
+        predict = partial(_deleted, model, tokens, np.array(words.of_token, dtype=np.int64))
+        probe = bound(model, tokens, words, model.references[0])  # says whether outputs are logits or probabilities
+        text_probabilities = probabilities(check_start(probe.start), probe.output)[0]
+        return Masker(words, "delete", text_probabilities, predict, probe.output.multilabel)
+
+
+DELETE = Deletion()
+
+
+def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Floats:
+    """Return class probabilities `(n, k)` without the tokens of the masked words."""
+    assert isinstance(model, TokenModel)
+    shortened = [_only(tokens, np.flatnonzero((of_token < 0) | row[of_token])) for row in kept]
+    non_empty = [index for index, rest in enumerate(shortened) if len(rest)]
+    predicted = model.predict_tokens([shortened[index] for index in non_empty])
+    if not np.isfinite(predicted).all():
+        raise NonFiniteError(
+            f"{model.name} returned numbers that are not finite when words were deleted, expected finite class scores; "
+            "choose an operator that keeps the length of the text"
+        )
+    rows = dict(zip(non_empty, predicted, strict=True))
+    empty = _absent(model, tokens) if len(non_empty) < len(kept) else np.empty(0)
+    return np.stack([rows.get(index, empty) for index in range(len(kept))])
+
+
+def _only(tokens: Tokens, indices: Sequence[int] | Ints) -> Tokens:
+    """Return the tokens with these indices."""
+    rows = [(tokens.ids[i], tokens.pieces[i], tokens.spans[i], tokens.fixed[i]) for i in indices]
+    ids, pieces, spans, fixed = zip(*rows, strict=True) if rows else ((), (), (), ())
+    types = tokens.types and tuple(tokens.types[i] for i in indices)
+    return replace(tokens, ids=ids, pieces=pieces, spans=spans, fixed=fixed, types=types)
+
+
+def _absent(model: Model, tokens: Tokens) -> Floats:
+    """Return class probabilities `(k,)` of a single reference token."""
+    first = _only(tokens, [0])
+    probe = bound(model, first, Words(((0, 0),), (0,)), model.references[0])
+    return np.asarray(replaced(probe, np.zeros((1, 1), dtype=np.bool_))[0])

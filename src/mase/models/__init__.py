@@ -1,33 +1,30 @@
 """Models: one file per framework turns what users have into the protocols `Model` and `Probe`.
 
-`mase.models.adapters` chooses the right one for an object.
+`mase.models.open` chooses the right one for an object.
 """
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.models.adapters import ADAPTERS
-from mase.models.adapters.adapt import adapt
-from mase.models.adapters.protocol import Adapter
-from mase.models.loading import load
+from mase.models.open import ADAPTERS, Adapter, adapt, load
+from mase.registry import lazy_names
 
 if TYPE_CHECKING:
-    from mase.models.callable import Callable as Callable
-    from mase.models.http.json_service import JSONService as JSONService
-    from mase.models.http.kserve import KServe as KServe
-    from mase.models.http.text_embeddings_inference import TextEmbeddingsInference as TextEmbeddingsInference
+    from mase.models.base import Binding as Binding
+    from mase.models.base import Model as Model
+    from mase.models.base import Probe as Probe
+    from mase.models.function import Callable as Callable
+    from mase.models.http.dialects import JSONService as JSONService
+    from mase.models.http.dialects import KServe as KServe
+    from mase.models.http.dialects import TextEmbeddingsInference as TextEmbeddingsInference
     from mase.models.keras import KerasModel as KerasModel
-    from mase.models.keras_torch import KerasModule as KerasModule
-    from mase.models.language.causal import CausalLM as CausalLM
-    from mase.models.language.completion_server import CompletionServer as CompletionServer
-    from mase.models.language.label_words import LabelWords as LabelWords
-    from mase.models.language.seq2seq import Seq2Seq as Seq2Seq
+    from mase.models.language.answers import LabelWords as LabelWords
+    from mase.models.language.server import CompletionServer as CompletionServer
+    from mase.models.language.torch import CausalLM as CausalLM
+    from mase.models.language.torch import Seq2Seq as Seq2Seq
     from mase.models.onnx import OnnxModel as OnnxModel
-    from mase.models.onnx_export import export_onnx as export_onnx
-    from mase.models.protocol import Binding as Binding
-    from mase.models.protocol import Model as Model
-    from mase.models.protocol import Probe as Probe
-    from mase.models.torch_module import TorchModule as TorchModule
+    from mase.models.torch.keras import KerasModule as KerasModule
+    from mase.models.torch.module import TorchModule as TorchModule
+    from mase.models.torch.onnx_export import export_onnx as export_onnx
     from mase.models.transformers import HuggingFace as HuggingFace
     from mase.models.zero_shot import ZeroShot as ZeroShot
 
@@ -61,23 +58,23 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Binding": "mase.models.protocol",
-            "Model": "mase.models.protocol",
-            "Probe": "mase.models.protocol",
-            "Callable": "mase.models.callable",
-            "CausalLM": "mase.models.language.causal",
-            "CompletionServer": "mase.models.language.completion_server",
+            "Binding": "mase.models.base",
+            "Model": "mase.models.base",
+            "Probe": "mase.models.base",
+            "Callable": "mase.models.function",
+            "CausalLM": "mase.models.language.torch",
+            "CompletionServer": "mase.models.language.server",
             "HuggingFace": "mase.models.transformers",
-            "LabelWords": "mase.models.language.label_words",
-            "Seq2Seq": "mase.models.language.seq2seq",
-            "JSONService": "mase.models.http.json_service",
-            "KServe": "mase.models.http.kserve",
-            "TextEmbeddingsInference": "mase.models.http.text_embeddings_inference",
+            "LabelWords": "mase.models.language.answers",
+            "Seq2Seq": "mase.models.language.torch",
+            "JSONService": "mase.models.http.dialects",
+            "KServe": "mase.models.http.dialects",
+            "TextEmbeddingsInference": "mase.models.http.dialects",
             "KerasModel": "mase.models.keras",
-            "KerasModule": "mase.models.keras_torch",
+            "KerasModule": "mase.models.torch.keras",
             "OnnxModel": "mase.models.onnx",
-            "export_onnx": "mase.models.onnx_export",
-            "TorchModule": "mase.models.torch_module",
+            "export_onnx": "mase.models.torch.onnx_export",
+            "TorchModule": "mase.models.torch.module",
             "ZeroShot": "mase.models.zero_shot",
         },
         needs={

@@ -8,13 +8,8 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Contrast
-from mase.models.protocol import ExchangeProbe, GradientProbe, Probe
+from mase.models.base import ExchangeProbe, GradientProbe, Probe
 from mase.scalars import is_integer
-
-__all__ = [
-    "UNWATCHED", "Watch", "ask", "ask_exchanged", "ask_gradients", "ask_norms", "check_batch_size", "check_start",
-    "in_batches",
-]  # fmt: skip
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
@@ -44,13 +39,7 @@ UNWATCHED: Watch = _Unwatched()
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
-    """Return the batch size, or None for ``"auto"``.
-
-    Raises
-    ------
-    OptionError
-        If it is neither ``"auto"`` nor an integer >= 1.
-    """
+    """Return the batch size, or None for ``"auto"``."""
     if isinstance(batch_size, str) and batch_size == "auto":
         return None
     if not is_integer(batch_size) or batch_size < 1:
@@ -64,13 +53,6 @@ def ask(
     """Return the model's scores `(n, k)` at coordinates `(n, p)`.
 
     The coordinates are the rows `first`, `first` + 1, ... of a design.
-
-    Raises
-    ------
-    ModelError
-        If one row alone does not fit into memory.
-    NonFiniteError
-        If the model returns NaN or positive infinity.
     """
     size = batch_size or probe.batch_size
     with probe.opened() as scores:
@@ -87,15 +69,7 @@ def ask_norms(
     *,
     watch: Watch = UNWATCHED,
 ) -> Floats:
-    """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`.
-
-    Raises
-    ------
-    ModelError
-        If one row alone does not fit into memory.
-    NonFiniteError
-        If a norm is NaN or infinite.
-    """
+    """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`."""
     return _collected(
         lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first, watch
     )
@@ -107,13 +81,6 @@ def ask_exchanged(
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
-
-    Raises
-    ------
-    ModelError
-        If one row alone does not fit into memory.
-    NonFiniteError
-        If the model returns NaN or positive infinity.
     """
     return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, first, watch)
 
@@ -128,15 +95,7 @@ def ask_gradients(
     *,
     watch: Watch = UNWATCHED,
 ) -> tuple[Floats, Floats]:
-    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`.
-
-    Raises
-    ------
-    ModelError
-        If one row alone does not fit into memory.
-    NonFiniteError
-        If a score or a derivative is NaN.
-    """
+    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`."""
 
     def gradients(c: Floats, rows: Ints) -> tuple[Floats, Floats]:
         scores, slopes = probe.gradients(c, rows, link, target)
@@ -167,11 +126,6 @@ def in_batches(
 
     No small array is kept from one batch to the next. It could lie in memory between the large arrays of two batches
     and prevent that their memory is reused.
-
-    Raises
-    ------
-    ModelError
-        If a single point does not fit into memory.
     """
     start, n = 0, len(points)
     while start < n:
@@ -199,13 +153,7 @@ def _next_size(n_left: int, batch_size: int) -> int:
 
 
 def check_start(start: Floats) -> Floats:
-    """Return the scores `(1, k)` of the text itself, checked.
-
-    Raises
-    ------
-    NonFiniteError
-        If the model returns NaN or positive infinity.
-    """
+    """Return the scores `(1, k)` of the text itself, checked."""
     if _unusable(start).any():
         raise NonFiniteError(
             f"the model returned {start[0].tolist()} for the text itself, expected finite class scores"

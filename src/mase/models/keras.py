@@ -1,4 +1,4 @@
-"""Models of Keras 3 on any backend, as black boxes over texts; see `mase.models.keras_torch` for the backend torch.
+"""Models of Keras 3 on any backend, as black boxes over texts; see `mase.models.torch.keras` for the backend torch.
 
 Keras is imported on first use: without the package of its backend that fails, and `help(mase.models)` would with it.
 """
@@ -12,11 +12,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mase.errors import CapabilityError, ModelError, OptionError, ShapeError
-from mase.models.callable import Callable
-from mase.models.callable import Kind as Outputs
-from mase.models.tokenizing import of_encoding
-
-__all__ = ["KerasModel"]
+from mase.models.function import Callable
+from mase.models.function import Kind as Outputs
+from mase.models.tokens import of_encoding
 
 Kind = Literal["auto"] | Outputs
 

@@ -1,16 +1,20 @@
-"""Where a model came from. A model that was opened by a name is pickled as that name, and opened again elsewhere."""
+"""Which model it is, and how another process opens it again."""
 
+import io
 import os
+import pickle
 import reprlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType, SimpleNamespace
 from typing import Any, Protocol, SupportsIndex
 
-from mase.errors import DataError
-from mase.models.document import is_folder
-
-__all__ = ["Loaded", "Origin", "Reopened", "absolute", "reopened"]
+from mase.errors import DataError, MaseError, NotPicklableError
+from mase.models.base import Model, PromptedModel, ReadingModel
+from mase.models.language.base import LanguageModel
+from mase.models.limits import is_folder
 
 # What `__reduce__` returns: a function and its arguments.
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -51,8 +55,8 @@ class Loaded:
     arguments
         Its arguments, apart from `device`. Folders are absolute.
     versions
-        The version of each tensor after loading (`mase.models.checksum.Checksum.versions`). With other versions, the
-        model was trained or moved, so that it is pickled by its weights.
+        The version of each tensor after loading (`mase.models.torch.weights.Checksum.versions`). With other versions,
+        the model was trained or moved, so that it is pickled by its weights.
     """
 
     load: Callable[..., Any]
@@ -67,15 +71,9 @@ class Loaded:
 
 
 def reopened(load: Callable[..., Any], arguments: Mapping[str, Any], device: str | None, sha256: str | None) -> Any:
-    """Return the model that `load(**arguments)` returns, on `device` or, if this machine has none, on another one.
-
-    Raises
-    ------
-    DataError
-        If its weights have another checksum than `sha256`, or it cannot be loaded.
-    """
+    """Return the model that `load(**arguments)` returns, on `device` or, if this machine has none, on another one."""
     if device is not None:
-        from mase.models.devices import available
+        from mase.models.torch.devices import available
 
         arguments = {**arguments, "device": available(device)}
     model = load(**arguments)
@@ -93,3 +91,102 @@ def absolute(name_or_path: str | os.PathLike[str]) -> str | Path:
     if not isinstance(name_or_path, str) or is_folder(path):
         return path.absolute()
     return name_or_path
+
+
+# Modules that another process does not have: the script or notebook of this process, and a file that was run as code.
+_ONLY_HERE = ("__main__", "__mp_main__", "__mase_model__")
+_REMEDY = "put it into a module and name it as module:function or file.py:function, or run in this process"
+
+
+def dumps(value: object) -> bytes:
+    """Return an explainer, a model or a part of one as bytes, for `pickle.loads` in another process.
+
+    `pickle.dumps` writes the same, but it also accepts functions and classes of a script or a notebook, which another
+    process cannot find.
+    """
+    buffer = io.BytesIO()
+    try:
+        _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    except (MaseError, MemoryError):
+        raise
+    except Exception as error:  # the user's objects may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise NotPicklableError(
+            f"a part of {type(value).__name__} cannot be sent to another process ({reason:.300}), expected parts that "
+            f"can be pickled; if it is a function of yours, {_REMEDY}"
+        ) from error
+    return buffer.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """A pickler that refuses functions and classes which only this process has."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, type | FunctionType) and value.__module__ in _ONLY_HERE:
+            raise NotPicklableError(
+                f"{value.__qualname__} is defined in a script or a notebook ({value.__module__}), which another "
+                f"process cannot import; {_REMEDY}"
+            )
+        if callable(getattr(type(value), "bind", None)):  # a model, perhaps of another package
+            origin = getattr(value, "origin", None)
+            if origin is not None and hasattr(origin, _CODE) and not isinstance(value, Reopened):
+                return origin.reduced(value)
+        packed = sys.modules.get("mase.models.torch.weights")
+        if packed is not None and isinstance(value, packed.Packed):
+            return packed.unpacked, (value.content(_CHECKED),)
+        return NotImplemented
+
+
+_CHECKED = SimpleNamespace(__name__="pickle", Pickler=_Pickler)
+
+# The checksum of the source file of a model. It says nothing of what the code loads, and earlier releases did not
+# record it in attributions.
+_CODE = "code_sha256"
+
+# How a model reads texts, which runs and the files of `mase explain` record.
+_READS = "reads"
+
+
+def identity(model: Model) -> dict[str, Any]:
+    """Return the name and the checksum of a model, of a language model how it is prompted, and of code its checksum.
+
+    The values are plain JSON types.
+    """
+    prompted = model.prompting if isinstance(model, PromptedModel) else {}
+    code = getattr(getattr(model, "origin", None), _CODE, None)
+    return {"name": model.name, "sha256": model.sha256, **prompted, **({} if code is None else {_CODE: code})}
+
+
+def identity_in_run(model: Model) -> dict[str, Any]:
+    """Return the identity of a model with how it reads texts, which takes too long to find out for each text."""
+    reads = reads_of(model)
+    return identity(model) | ({_READS: reads} if reads else {})
+
+
+def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
+    """Return how a model reads texts, as plain JSON types; empty if it does not say."""
+    return dict(model.reads()) if isinstance(model, ReadingModel) else {}
+
+
+def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the identity of a model, without what the recorded one may lack and lacks: `_CODE` and `_READS`."""
+    return {key: value for key, value in model.items() if key not in (_CODE, _READS) or key in recorded}
+
+
+def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two identities are of the same model. What may be missing counts if both have it."""
+    return as_recorded(one, other) == as_recorded(other, one)
+
+
+def has_checksum(recorded: Mapping[str, Any]) -> bool:
+    """Return whether a model has a checksum, by which it is known again; that of its code does not suffice."""
+    return any(value is not None for key, value in recorded.items() if key.endswith("sha256") and key != _CODE)
+
+
+def unknown_model(recorded: Mapping[str, Any], kept: str, remedy: str) -> str:
+    """Return the warning that a model without a checksum may not be the one that made the results which are kept."""
+    only = " but that of its source file" if _CODE in recorded else ""
+    return (
+        f"the model {recorded['name']!r:.100} has no checksum{only}: whether it is the one of {kept}, which are kept, "
+        f"is not known; {remedy} if it is not"
+    )

@@ -10,29 +10,34 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution import Note
-from mase.document import Document, Input
+from mase.attribution.notes import Note
+from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
-from mase.links import Output, predictions
-from mase.models.autograd import is_sigmoid
+from mase.links import Output
+from mase.models.base import Binding, Opened
 from mase.models.batching import in_batches
 from mase.models.description import Description, recognised
-from mase.models.expected_output import ExpectedOutput
-from mase.models.options import check_keep, check_labels, check_length, check_outputs
 from mase.models.origin import Reopened
-from mase.models.outputs import Kind, Scores, recognise, score_labels
-from mase.models.protocol import Binding, Opened
-from mase.models.tokenizing import Tokenizer, read, read_by, shortened
-from mase.models.trial_rows import trial_scores
+from mase.models.scores import (
+    ExpectedOutput,
+    Kind,
+    Scores,
+    check_keep,
+    check_labels,
+    check_length,
+    check_outputs,
+    is_sigmoid,
+    recognise,
+    score_labels,
+    trial_scores,
+)
+from mase.models.tokens import Tokenizer, read, read_by, shortened
+from mase.responses import predictions
 from mase.rng import untouched
-from mase.several import check_texts
 from mase.text import Side, Tokens
-
-__all__ = ["SAMPLE", "Row", "TokenIds"]
 
 # One input: its ids, and its token types if there are any.
 Row = tuple[tuple[int, ...], tuple[int, ...] | None]
-
 SAMPLE = "this is a text of nine quite usual words"  # what the scores are is recognised by variants of it
 _BATCH = 64
 _BATCH_TOKENS = 8192
@@ -55,16 +60,11 @@ class TokenIds(Reopened):
     max_length, keep
         Longest input in tokens, and which end of a longer text the model reads: "start" or "end".
     outputs, multilabel
-        What `run` returns; see `mase.models.outputs.recognise`.
+        What `run` returns; see `mase.models.scores.recognise`.
     last_operation
         Name of the operation that computes the scores, as `recognise` takes it; "" if it is not known.
     name
         Name for provenance.
-
-    Raises
-    ------
-    OptionError
-        If an option has an invalid value, or nothing can represent an absent word.
     """
 
     sha256: str | None = None
@@ -96,11 +96,6 @@ class TokenIds(Reopened):
         """The references: those of "mask", "unk" and "pad" for which there is an id, and "delete".
 
         Tokens can be deleted if the tokenizer adds special ones, so that something is left of every text.
-
-        Raises
-        ------
-        OptionError
-            If there are none.
         """
         names = (*self._tokenizer.roles, *(("delete",) if any(self._sample.fixed) else ()))
         if not names:
@@ -163,25 +158,11 @@ class TokenIds(Reopened):
         return {**read_by(self._tokenizer), "max_length": self._max_length, "keep": self._keep}
 
     def encode(self, text: Input) -> Tokens:
-        """Return the tokens that the model reads.
-
-        Raises
-        ------
-        EmptyTextError
-            If there are only special tokens.
-        InvalidTextError
-            If the tokenizer does not read such a document.
-        """
+        """Return the tokens that the model reads."""
         return read(self._tokenizer, text, self.name, self._max_length, self._keep)
 
     def bind(self, binding: Binding) -> "TokenIdsProbe":
-        """Return the probe of one text.
-
-        Raises
-        ------
-        CapabilityError
-            If the space needs an embedding layer.
-        """
+        """Return the probe of one text."""
         if not binding.space.binary:
             raise CapabilityError(
                 f"{self.name} is known by its token ids and has no embedding layer to scale, expected a method that "
@@ -208,13 +189,7 @@ class TokenIds(Reopened):
         return result
 
     def scores(self, rows: Sequence[Row]) -> Floats:
-        """Return the class scores `(n, k)` of n rows of any lengths.
-
-        Raises
-        ------
-        ModelError, ShapeError
-            If the function does not return class scores.
-        """
+        """Return the class scores `(n, k)` of n rows of any lengths."""
         by_length: dict[int, list[int]] = {}
         for index, (ids, _) in enumerate(rows):
             by_length.setdefault(len(ids), []).append(index)
@@ -230,7 +205,7 @@ class TokenIds(Reopened):
 
 @dataclass(frozen=True, slots=True)
 class TokenIdsProbe:
-    """A model of token ids bound to one text. See `mase.models.protocol.Probe`.
+    """A model of token ids bound to one text. See `mase.models.base.Probe`.
 
     `reference_id` replaces the tokens of a masked word; None deletes them.
     """
@@ -265,13 +240,7 @@ class TokenIdsProbe:
         return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
-        """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones.
-
-        Raises
-        ------
-        CapabilityError
-            If a coordinate is neither 0 nor 1.
-        """
+        """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones."""
         del rows
         kept = self.binding.kept_tokens(coordinates, "a model of token ids")
         return self.model.scores([self._masked(row) for row in kept])

@@ -13,37 +13,26 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats, Ints
-from mase.document import Document, Input
+from mase.document import Document, Input, check_texts
 from mase.errors import DataError, MaseError, OptionError
-from mase.links import predictions
-from mase.models.checksum import Checksum
-from mase.models.compiled import unwrapped
-from mase.models.description import described
-from mase.models.devices import device_of, moved
-from mase.models.document import is_taken
-from mase.models.engine import Engine, as_float64
-from mase.models.entry import entry_layer
-from mase.models.head import HeadOutputs, check_head, head_labels, head_scores
+from mase.models.base import Binding, unwrapped
+from mase.models.description import HeadOutputs, check_head, described, head_labels, head_scores
+from mase.models.folder import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
+from mase.models.limits import is_taken
 from mase.models.locks import alone
-from mase.models.lora import is_peft, read_adapted, with_adapters
-from mase.models.options import check_keep, check_length, kept_end
 from mase.models.origin import Loaded, Reopened, absolute
-from mase.models.outputs import Scores, class_scores, recognise
-from mase.models.packed import Packed
-from mase.models.positions import longest_input
-from mase.models.pretrained import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
-from mase.models.protocol import Binding
+from mase.models.scores import Scores, check_keep, check_length, class_scores, kept_end, recognise, trial_scores
 from mase.models.token_ids import SAMPLE
-from mase.models.tokenizer import Tokenizer, check_fast
-from mase.models.tokenizer_checksum import tokenizer_checksum
-from mase.models.torch_module import token_scores
-from mase.models.torch_probe import TorchProbe, bind
-from mase.models.trial_rows import trial_scores
+from mase.models.tokens import TransformersTokenizer, check_fast, longest_input, tokenizer_checksum
+from mase.models.torch.devices import device_of, moved
+from mase.models.torch.engine import Engine, as_float64
+from mase.models.torch.lora import is_peft, read_adapted, with_adapters
+from mase.models.torch.module import entry_layer, token_scores
+from mase.models.torch.probe import TorchProbe, bind
+from mase.models.torch.weights import Checksum, Packed
+from mase.responses import predictions
 from mase.rng import untouched
-from mase.several import check_texts
 from mase.text import Side, Tokens
-
-__all__ = ["HuggingFace"]
 
 
 class HuggingFace(Reopened):
@@ -126,7 +115,7 @@ class HuggingFace(Reopened):
         limit = _own_limit(fast, self._config)
         check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
         limit = limit if max_length is None else max_length
-        self.tokenizer = Tokenizer(fast, self.name, limit, kept, _reads_types(module))
+        self.tokenizer = TransformersTokenizer(fast, self.name, limit, kept, _reads_types(module))
         self._masked = _needs_mask(module)
         if isinstance(model, str | os.PathLike):
             arguments = {"model": absolute(model), "tokenizer": tokenizer, "enter": enter, "max_length": max_length}

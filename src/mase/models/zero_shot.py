@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.document import PAIR, Document, Field, Input
+from mase.document import PAIR, Document, Field, Input, check_texts
 from mase.errors import EmptyTextError, OptionError
-from mase.links import Output, probabilities
+from mase.links import Output
+from mase.models.base import Binding, Opened
 from mase.models.description import Description
-from mase.models.options import check_labels
-from mase.models.protocol import Binding, Opened
-from mase.models.torch_probe import TorchProbe
+from mase.models.scores import check_labels
+from mase.models.torch.probe import TorchProbe
 from mase.models.transformers import HuggingFace
-from mase.several import check_texts
+from mase.responses import probabilities
 from mase.text import Tokens, Truncation
-
-__all__ = ["ZeroShot", "ZeroShotProbe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ class ZeroShot:
 
 @dataclass(frozen=True, slots=True)
 class ZeroShotProbe:
-    """A zero-shot classifier bound to one text: one probe per label. See `mase.models.protocol.Probe`."""
+    """A zero-shot classifier bound to one text: one probe per label. See `mase.models.base.Probe`."""
 
     probes: tuple[TorchProbe, ...]
     answer: _Answer

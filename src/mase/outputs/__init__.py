@@ -1,4 +1,4 @@
-"""Outputs: the file formats of results. One module per format; a format's name is its file suffix.
+"""Outputs: the file formats of results; a format's name is its file suffix.
 
 >>> from mase.outputs import form_of
 >>> form_of("reviews.csv"), form_of("results")
@@ -10,26 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mase.errors import OptionError
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
-    from mase.outputs.file import OutputFile as OutputFile
-    from mase.outputs.protocol import Output as Output
+    from mase.outputs.formats import Output as Output
+    from mase.outputs.formats import OutputFile as OutputFile
 
 __all__ = ["OUTPUTS", "Output", "OutputFile", "form_of"]
 
 OUTPUTS = Registry(
     "output",
     {
-        "jsonl": "mase.outputs.json_lines:JsonLines",
-        "ndjson": "mase.outputs.json_lines:JsonLines",
-        "json": "mase.outputs.json_lines:JsonLines",
-        "csv": "mase.outputs.csv:CsvTable",
-        "parquet": "mase.outputs.parquet:ParquetTable",
-        "html": "mase.outputs.html:HtmlPage",
-        "htm": "mase.outputs.html:HtmlPage",
-        "txt": "mase.outputs.terminal:TextFile",
+        "jsonl": "mase.outputs.formats:JsonLines",
+        "ndjson": "mase.outputs.formats:JsonLines",
+        "json": "mase.outputs.formats:JsonLines",
+        "csv": "mase.outputs.formats:CsvTable",
+        "parquet": "mase.outputs.formats:ParquetTable",
+        "html": "mase.outputs.formats:HtmlPage",
+        "htm": "mase.outputs.formats:HtmlPage",
+        "txt": "mase.outputs.formats:TextFile",
     },
     "mase.outputs",
 )
@@ -53,10 +52,5 @@ def form_of(path: str | os.PathLike[str]) -> str:
 # Imported on first use: these load NumPy, which the names above do not.
 if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
     __getattr__, __dir__ = lazy_names(
-        __name__,
-        __all__,
-        {
-            "Output": "mase.outputs.protocol",
-            "OutputFile": "mase.outputs.file",
-        },
+        __name__, __all__, dict.fromkeys(("Output", "OutputFile"), "mase.outputs.formats")
     )

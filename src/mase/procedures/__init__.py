@@ -2,29 +2,28 @@
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
-    from mase.regression.estimate import Estimate as Estimate
-    from mase.regression.oracle import Oracle as Oracle
-    from mase.regression.stopping import Stopping as Stopping
-    from mase.regression.strategy import Solution as Solution
-    from mase.regression.strategy import Strategy as Strategy
+    from mase.solve.oracle import Oracle as Oracle
+    from mase.solve.problem import Estimate as Estimate
+    from mase.solve.strategy import Solution as Solution
+    from mase.solve.strategy import Stopping as Stopping
+    from mase.solve.strategy import Strategy as Strategy
 
 __all__ = ["PROCEDURES", "Estimate", "Oracle", "Solution", "Stopping", "Strategy"]
 
 PROCEDURES = Registry(
     "procedure",
     {
-        "random": "mase.procedures.random:Random",
-        "beam-search": "mase.procedures.beam_search:BeamSearch",
-        "partition-shap": "mase.procedures.partition_shap:PartitionShap",
-        "permutation-importance": "mase.procedures.permutation_importance:PermutationImportance",
-        "gradient-norm": "mase.procedures.gradient_norm:GradientNorm",
-        "sequential-ig": "mase.procedures.sequential_ig:SequentialIG",
-        "sobol-indices": "mase.procedures.sobol_indices:SobolIndices",
-        "deep-shap": "mase.procedures.deep_shap:DeepShap",
+        "random": "mase.procedures.games:Random",
+        "beam-search": "mase.procedures.search:BeamSearch",
+        "partition-shap": "mase.procedures.games:PartitionShap",
+        "permutation-importance": "mase.procedures.games:PermutationImportance",
+        "gradient-norm": "mase.procedures.gradients:GradientNorm",
+        "sequential-ig": "mase.procedures.gradients:SequentialIG",
+        "sobol-indices": "mase.procedures.games:SobolIndices",
+        "deep-shap": "mase.procedures.gradients:DeepShap",
     },
     "mase.procedures",
 )
@@ -35,10 +34,10 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Estimate": "mase.regression.estimate",
-            "Oracle": "mase.regression.oracle",
-            "Solution": "mase.regression.strategy",
-            "Stopping": "mase.regression.stopping",
-            "Strategy": "mase.regression.strategy",
+            "Estimate": "mase.solve.problem",
+            "Oracle": "mase.solve.oracle",
+            "Solution": "mase.solve.strategy",
+            "Stopping": "mase.solve.strategy",
+            "Strategy": "mase.solve.strategy",
         },
     )

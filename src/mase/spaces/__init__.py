@@ -2,23 +2,22 @@
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.registry import Registry
+from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
-    from mase.spaces.protocol import Noise as Noise
-    from mase.spaces.protocol import Space as Space
+    from mase.spaces.kinds import Noise as Noise
+    from mase.spaces.kinds import Space as Space
 
 __all__ = ["SPACES", "Noise", "Space"]
 
 SPACES = Registry(
     "space",
     {
-        "token-scale": "mase.spaces.token_scale:TokenScale",
-        "full-embedding": "mase.spaces.full_embedding:FullEmbedding",
-        "relative-embedding": "mase.spaces.relative_embedding:RelativeEmbedding",
-        "cone": "mase.spaces.cone:Cone",
-        "token-mask": "mase.spaces.token_mask:TokenMask",
+        "token-scale": "mase.spaces.kinds:TokenScale",
+        "full-embedding": "mase.spaces.kinds:FullEmbedding",
+        "relative-embedding": "mase.spaces.kinds:RelativeEmbedding",
+        "cone": "mase.spaces.kinds:Cone",
+        "token-mask": "mase.spaces.kinds:TokenMask",
     },
     "mase.spaces",
 )
@@ -29,7 +28,7 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __name__,
         __all__,
         {
-            "Noise": "mase.spaces.protocol",
-            "Space": "mase.spaces.protocol",
+            "Noise": "mase.spaces.kinds",
+            "Space": "mase.spaces.kinds",
         },
     )

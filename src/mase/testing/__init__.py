@@ -5,8 +5,7 @@ Probes and classifiers need numpy only. The torch modules are imported on first 
 
 from typing import TYPE_CHECKING
 
-from mase.lazy import lazy_names
-from mase.testing.classifiers import AdditiveClassifier, LogisticClassifier
+from mase.registry import lazy_names
 from mase.testing.contracts import (
     check_design,
     check_estimator,
@@ -16,7 +15,7 @@ from mase.testing.contracts import (
     check_procedure,
     check_space,
 )
-from mase.testing.probes import FunctionProbe, linear, quadratic, smooth
+from mase.testing.models import AdditiveClassifier, FunctionProbe, LogisticClassifier, linear, quadratic, smooth
 
 if TYPE_CHECKING:
     from mase.testing.modules import SmallLSTM as SmallLSTM

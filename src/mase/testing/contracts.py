@@ -8,35 +8,22 @@ from typing import BinaryIO
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution import Attribution
+from mase.attribution.attribution import Attribution
+from mase.attribution.json import Failure
 from mase.explainer import Explainer
-from mase.io.json import Failure
 from mase.methods import Method
+from mase.metrics.base import Instance, Metric
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Instance, Metric
-from mase.models import Callable
-from mase.models.protocol import Model
-from mase.outputs.protocol import Output
-from mase.regression.covariance import covariance
-from mase.regression.design import Design, ExhaustiveDesign
-from mase.regression.estimator import Estimator
-from mase.regression.laws import Laws
-from mase.regression.problem import Distribution, Problem, Sample
-from mase.regression.strategy import Strategy
+from mase.models.base import Model
+from mase.models.function import Callable
+from mase.outputs.formats import Output
+from mase.solve.distributions import Laws, covariance
+from mase.solve.parts import Design, Estimator, ExhaustiveDesign
+from mase.solve.problem import Distribution, Problem, Sample
+from mase.solve.strategy import Strategy
 from mase.spaces import SPACES
-from mase.spaces.protocol import Noise, Space
-from mase.testing.classifiers import AdditiveClassifier
-
-__all__ = [
-    "check_design",
-    "check_estimator",
-    "check_metric",
-    "check_model",
-    "check_output",
-    "check_procedure",
-    "check_space",
-]
-
+from mase.spaces.kinds import Noise, Space
+from mase.testing.models import AdditiveClassifier
 
 _TEXT = "the cast is superb but the plot is dull and that's all"
 _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03, "but": -0.05}

@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["SmallLSTM", "SmallMLP", "Wrapped", "whitespace_ids"]
-
 VOCABULARY = 500
 N_SPECIAL = 10
 

@@ -6,28 +6,25 @@ from collections.abc import Callable, Iterable
 from mase.errors import OptionError
 from mase.registry import Registry
 from mase.text import Span
-from mase.units.function import Function
-from mase.units.protocol import Splitter
-from mase.units.regex import PREFIX, Regex
+from mase.units.splitters import PREFIX, Function, Regex, Splitter
 
 __all__ = ["DEFAULT", "UNITS", "Splitter", "Units", "splitter"]
 
 # A name in UNITS, "re:" and a regular expression, a compiled one, a function from a text to spans, or a splitter.
 Units = str | re.Pattern[str] | Callable[[str], Iterable[Span]] | Splitter
-
 DEFAULT = "word"
 UNITS = Registry(
     "unit",
     {
-        "word": "mase.units.word:Word",
-        "wordpunct": "mase.units.wordpunct:WordPunct",
-        "token": "mase.units.token:Token",
-        "phrase": "mase.units.phrase:Phrase",
-        "sentence": "mase.units.sentence:Sentence",
-        "line": "mase.units.line:Line",
-        "paragraph": "mase.units.paragraph:Paragraph",
-        "document": "mase.units.document:WholeDocument",
-        "dictionary": "mase.units.dictionary:Dictionary",
+        "word": "mase.units.splitters:Word",
+        "wordpunct": "mase.units.splitters:WordPunct",
+        "token": "mase.units.splitters:Token",
+        "phrase": "mase.units.splitters:Phrase",
+        "sentence": "mase.units.splitters:Sentence",
+        "line": "mase.units.splitters:Line",
+        "paragraph": "mase.units.splitters:Paragraph",
+        "document": "mase.units.splitters:WholeDocument",
+        "dictionary": "mase.units.splitters:Dictionary",
     },
     group="mase.units",
 )

@@ -4,12 +4,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
+
+from mase.arrays import Ints
 from mase.document import Document
 from mase.text import Span, Tokens, Words, visible
-from mase.units.protocol import Splitter
-from mase.units.spans import spans_of
-
-__all__ = ["group", "grown"]
+from mase.units.splitters import Splitter, spans_of
 
 _OUTSIDE, _INVISIBLE = -1, -2  # marks of tokens that have no unit
 
@@ -20,13 +20,6 @@ def group(tokens: Tokens, splitter: Splitter, within: Sequence[Span] | None = No
     A token belongs to every unit that it overlaps, and units that share a token are merged. A token that overlaps no
     unit is its own unit if the splitter is complete, and is fixed otherwise. A token that is empty, or only white
     space, belongs to the unit of the next token. Units without a token are left out.
-
-    Raises
-    ------
-    UnitsError
-        If the splitter raises, or returns anything but disjoint spans in the text.
-    MaseError
-        If a text cannot be split for another reason.
     """
     spans = list(_spans(tokens.document, splitter, within))
     return _grouped(tokens, spans, complete=splitter.complete and within is None)
@@ -97,3 +90,24 @@ def _join_invisible(of_token: Sequence[int], tokens: Tokens) -> list[int]:
         elif not tokens.fixed[index]:
             following = joined[index]
     return joined
+
+
+def coordinates(words: Words, *, per_token: bool) -> Ints:
+    """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens outside words.
+
+    The tokens of a word share a coordinate, unless `per_token` gives each token its own.
+    """
+    of_word = np.array(words.of_token, dtype=np.int64)
+    if not per_token:
+        return of_word
+    free = of_word >= 0
+    return np.where(free, np.cumsum(free) - 1, -1)
+
+
+def members(words: Words, of_token: Ints) -> list[Ints]:
+    """Return the coordinates of each word in ascending order, given the coordinates of the tokens `(t,)`."""
+    groups: list[set[int]] = [set() for _ in words.spans]
+    for word, coordinate in zip(words.of_token, of_token.tolist(), strict=True):
+        if coordinate >= 0:
+            groups[word].add(coordinate)
+    return [np.array(sorted(group), dtype=np.int64) for group in groups]

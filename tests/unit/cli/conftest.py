@@ -14,7 +14,7 @@ from mase.cli import main
 @pytest.fixture
 def mase_cli(monkeypatch):
     """Run `mase explain ...` on a black box that takes the place of every model."""
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "1"]))
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "1"]))
 
     def run(*arguments, **settings):
         return CliRunner().invoke(main, ["explain", "--n-samples", "64", *arguments], **settings)
@@ -27,7 +27,7 @@ def cli(monkeypatch, tmp_path):
     """Run `mase explain ...` in an empty folder, on a black box that takes the place of every model."""
     monkeypatch.chdir(tmp_path)
     model = mase.models.Callable(predict, labels=["neg", "pos"])
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: model)
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: model)
 
     def run(*arguments, **settings):
         return CliRunner().invoke(main, ["explain", *FAST, "-q", *arguments], **settings)
@@ -48,7 +48,7 @@ def results(tmp_path_factory):
     path = tmp_path_factory.mktemp("results") / "whole.jsonl"
     model = mase.models.Callable(predict, labels=["neg", "pos"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mase.models.load", lambda *_a, **_k: model)
+        patch.setattr("mase.models.open.load", lambda *_a, **_k: model)
         assert CliRunner().invoke(main, ["explain", *FAST, "-q", *NUMBERED, "-o", str(path)]).exit_code == 0
     return path.read_bytes()
 
@@ -78,7 +78,7 @@ def table(tmp_path):
 def run(monkeypatch):
     """Run `mase evaluate ...` on a black box that takes the place of every model."""
     monkeypatch.setattr(
-        "mase.models.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "pos"], name="box")
+        "mase.models.open.load", lambda *_a, **_k: mase.models.Callable(predict, labels=["neg", "pos"], name="box")
     )
 
     def run(*arguments):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from mase.io.json import load_many
+from mase.attribution.json import load_many
 
 NUMBERED = [f"a good film number {n}" for n in range(12)]
 
@@ -26,7 +26,8 @@ def predict(texts):
         open(os.environ["HANGING"], "w").close()
         time.sleep(0.1)
     return answer(texts)
-mase.models.load = lambda *a, **k: mase.models.Callable(predict, labels=["neg", "pos"])
+import mase.models.open
+mase.models.open.load = lambda *a, **k: mase.models.Callable(predict, labels=["neg", "pos"])
 main(["explain", *FAST, "-q", *sys.argv[1:]])
 """
 

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from tests.labelled_texts import LABELS, TEXTS, predict
 
 import mase
-from mase.cli import main, output_files
+from mase.cli import files as output_files
+from mase.cli import main
 from mase.cli.evaluate import evaluate as command
-from mase.metrics import METRICS
-from mase.metrics.operators import Operator
-from mase.models.devices import multiplies_bfloat16
+from mase.metrics import METRICS, Operator
+from mase.models.torch.devices import multiplies_bfloat16
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_evaluate_replaces_only_what_it_may(evaluate, tmp_path):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_evaluate_that_is_ended_replaces_nothing(evaluate, tmp_path, monkeypatch, number, code):
-    from mase.metrics.evaluator import Evaluator
+    from mase.metrics.evaluation import Evaluator
 
     call, seen = Evaluator.evaluated, []
 
@@ -148,7 +148,7 @@ def test_a_method_can_be_compared_with_itself_at_other_settings(run, table):
 
 
 def test_no_file_that_is_read_is_written(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("mase.models.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps([{"good": 1.0}] * 6), encoding="utf-8")
     before = Path(table()).read_bytes(), mine.read_bytes()

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import mase
+from mase.attribution.json import load_many
 from mase.cli import main
-from mase.io.json import load_many
 
 GOOD, BAD = "a good film", "a dull film"
 
@@ -127,7 +127,7 @@ def test_a_column_needs_a_table(mase_cli, tmp_path):
 def cli(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "mase.models.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
+        "mase.models.open.load", lambda *_a, **_k: mase.models.Callable(lambda texts: [[0.5, 0.5]] * len(texts))
     )
     return lambda *arguments, **given: CliRunner().invoke(
         main, ["explain", "--n-samples", "16", "--json", *arguments], **given

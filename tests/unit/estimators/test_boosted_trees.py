@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from mase.designs.independent import Independent
+from mase.designs.masking import Independent
 from mase.designs.placement import subsets
 from mase.errors import MissingDependencyError, OptionError
 from mase.estimators.boosted_trees import BoostedTrees
-from mase.measure import measure
 from mase.methods import resolve
-from mase.regression.stopping import NEVER, Stopping
+from mase.pipeline import measure
+from mase.solve.strategy import NEVER, Stopping
 from mase.testing import smooth
 
 RULES = (NEVER, Stopping(tolerance=0.1))
@@ -86,7 +86,7 @@ def test_rows_that_are_not_masks_are_refused():
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr("mase.lazy.find_spec", lambda name: None)
+    monkeypatch.setattr("mase.registry.find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"mase-xai\[boosting\]"):
         BoostedTrees().fit(problem())
 

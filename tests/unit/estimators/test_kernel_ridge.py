@@ -8,21 +8,19 @@ from scipy import stats
 from scipy.linalg import null_space
 from tests.regressions import run
 
-from mase.designs.close_up import CloseUp
-from mase.designs.focused import Focused
-from mase.designs.hadamard import Hadamard
+from mase.designs.adaptive import CloseUp, Focused
+from mase.designs.masking import Hadamard
 from mase.designs.placement import subsets
 from mase.errors import OptionError
-from mase.estimators.empirical_bayes import EmpiricalBayes
+from mase.estimators.bayes import EmpiricalBayes
 from mase.estimators.kernel_ridge import KernelRidge
 from mase.estimators.kernel_ridge import _Fit as Fit
 from mase.estimators.kernel_ridge import _Rows as KernelRows
 from mase.estimators.kernel_ridge import _Settings as Settings
-from mase.estimators.least_squares import LeastSquares
-from mase.regression.covariance import Covariance
-from mase.regression.laws import Laws
-from mase.regression.problem import Problem
-from mase.regression.rounds import shares
+from mase.estimators.linear import LeastSquares
+from mase.solve.distributions import Covariance, Laws
+from mase.solve.parts import shares
+from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, linear
 
 P = 8

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from mase.metrics.base import Instance
 from mase.metrics.masking import masker
-from mase.metrics.protocol import Instance
 from mase.testing import AdditiveClassifier
 
 TEXT = "the cast is superb but the plot is dull and that's all"

@@ -8,10 +8,11 @@ import pytest
 import torch
 from tests.unit.metrics.additive import rows_of
 
-from mase.errors import CapabilityError, EmptyTextError, ShapeError, UnknownNameError
-from mase.metrics.masking import masker, with_cache
-from mase.metrics.operators import OPERATORS
-from mase.metrics.perturbed_model import Nearby
+from mase.attribution import ranking
+from mase.errors import CapabilityError, EmptyTextError, OptionError, ShapeError, UnknownNameError
+from mase.metrics import OPERATORS
+from mase.metrics.masking import masker, share_counts, with_cache, without_top
+from mase.metrics.perturbation import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, load
 from mase.testing import whitespace_ids
 
@@ -47,7 +48,7 @@ def test_a_token_in_place_of_words_is_the_text_with_these_ids(name, operator):
 
 
 def test_the_ids_above_are_those_of_the_models():
-    from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID
+    from mase.models.bundled.files import PAD_ID, UNKNOWN_ID
 
     assert (UNKNOWN_ID, PAD_ID) == (1, 0)
 
@@ -192,3 +193,25 @@ def test_a_label_at_one_half_is_still_predicted():
     bound = masker(Callable(lambda texts: [[0.5, 0.2]] * len(texts), labels=["a", "b"], multilabel=True), "good film")
     assert bound.prediction == 0
     assert bound.flipped(np.array([[0.5, 0.9], [0.49, 0.1]]), 0).tolist() == [False, True]
+
+
+def test_without_top_caps_k():
+    order = ranking([0.0, 3.0, 1.0, 2.0])
+    expected = [[i not in order[:k] for i in range(4)] for k in (0, 1, 3, 4, 99)]
+    assert without_top(order, (0, 1, 3, 4, 99)).tolist() == expected
+    assert without_top(order, ()).shape == (0, 4)
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(OptionError, match="the number of words"):
+            without_top(order, [wrong])
+    for broken in ([0, 0, 1], [0, 2], [[0, 1]]):
+        with pytest.raises(ShapeError, match="not a permutation"):
+            without_top(np.array(broken), [1])
+
+
+def test_shares_are_rounded_up():
+    for n in range(1, 200):
+        for percent in (1, 5, 7, 10, 20, 50, 100):  # 7 % of 100 words are 7.000000000000001
+            assert share_counts(n, (percent / 100,)) == (-(-n * percent // 100),)
+    for wrong in ((0.0,), (1.1,), (np.nan,), ("a",), (True,), (), 0.5):
+        with pytest.raises(OptionError, match=r"above 0|sequence of numbers"):
+            share_counts(10, wrong)

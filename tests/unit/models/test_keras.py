@@ -12,7 +12,7 @@ from tests.hostile.texts import READABLE, SILENT
 import mase
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, ModelError, OptionError, ShapeError
 from mase.models import adapt
-from mase.models.portable import dumps
+from mase.models.origin import dumps
 from mase.testing import check_model
 
 pytest.importorskip("keras")

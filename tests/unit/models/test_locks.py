@@ -1,8 +1,11 @@
-"""Tests of `mase.models.locks`."""
+"""Tests of `mase.models.locks`; Tests of the threads of `mase.models.locks`."""
 
+import ctypes
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -10,12 +13,15 @@ import torch
 from tests.forks import forked, held
 from tests.unit.models.language.causal_models import byte_tokenizer, causal_model
 from tests.unit.models.modules import TEXT
+from threadpoolctl import threadpool_limits
 
 import mase
 from mase.models import Callable, TorchModule
-from mase.models.borrow import borrowed
-from mase.models.locks import alone
-from mase.testing import Wrapped, whitespace_ids
+from mase.models.locks import ProcessSetting, alone, configure, single_thread
+from mase.models.torch.devices import WITHOUT_CUDNN
+from mase.models.torch.engine import borrowed
+from mase.provenance import environment
+from mase.testing import LogisticClassifier, SmallLSTM, Wrapped, whitespace_ids
 
 
 def test_threads_take_turns_with_a_module():
@@ -134,3 +140,142 @@ def test_a_black_box_may_ask_itself_and_two_do_not_wait_for_each_other():
             len(list(pool.map(lambda one: one.predict(["a"]), [Callable(met, ["a", "b"]), Callable(met, ["a", "b"])])))
             == 2
         )
+
+
+class Setting:
+    """A value of the process, and a context in which it is another."""
+
+    def __init__(self):
+        self.value = "usual"
+
+    @contextmanager
+    def changed(self):
+        found, self.value = self.value, "changed"
+        try:
+            yield
+        finally:
+            self.value = found
+
+
+def test_the_last_thread_restores_what_the_first_one_found():
+    setting = Setting()
+    block = ProcessSetting(setting.changed)
+    with ExitStack() as other:
+        other.enter_context(held(block))
+        with block:
+            with block:
+                assert setting.value == "changed"
+            other.close()
+            assert setting.value == "changed"
+    assert setting.value == "usual"
+    with suppress(KeyError), block:
+        assert setting.value == "changed"
+        raise KeyError
+    assert setting.value == "usual"
+
+
+def test_a_setting_that_appears_later_is_changed_then():
+    setting, there = Setting(), []
+    block = ProcessSetting(lambda: setting.changed() if there else None)
+    with block:
+        assert setting.value == "usual"
+        there.append(True)
+        with block:
+            assert setting.value == "changed"
+    assert setting.value == "usual"
+
+
+def test_a_fork_has_the_blocks_of_its_own_thread_only():
+    setting = Setting()
+    block = ProcessSetting(setting.changed)
+
+    def ends():
+        inside = setting.value
+        with block:
+            pass
+        return (inside, setting.value) == ("usual", "usual")
+
+    with held(block):
+        assert forked(ends)
+        with block:
+            assert forked(lambda: setting.value == "changed")
+        assert setting.value == "changed"
+    assert setting.value == "usual"
+
+
+def test_compiled_code_is_used_again_after_explanations_in_two_threads():
+    runs = []
+
+    def counted(graph, _):
+        return lambda *args: runs.append(graph) or graph(*args)
+
+    double = torch.compile(lambda z: 2 * z, backend=counted)
+    double(torch.ones(3))
+    assert len(runs) == 1
+    with ExitStack() as other:
+        other.enter_context(held(borrowed(torch.nn.Linear(2, 2))))
+        with borrowed(torch.nn.Linear(2, 2)):
+            other.close()
+            double(torch.ones(3))
+            assert len(runs) == 1  # the other thread has left, and this one still wants the code as it is written
+    double(torch.ones(3))
+    assert len(runs) == 2
+
+
+def test_cudnn_is_on_again_after_gradients_in_two_threads():
+    found = torch.backends.cudnn.enabled
+    with ExitStack() as other:
+        other.enter_context(held(WITHOUT_CUDNN))
+        with WITHOUT_CUDNN:
+            other.close()
+            assert not torch.backends.cudnn.enabled
+    assert torch.backends.cudnn.enabled == found
+
+
+class Recorded:
+    """The C library, with what it answers to mallopt."""
+
+    def __init__(self):
+        self.library, self.answers = ctypes.CDLL(None), {}
+
+    def mallopt(self, option, value):
+        self.answers[option] = self.library.mallopt(option, value)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc"
+)
+def test_a_settled_process_keeps_its_memory_from_batch_to_batch(monkeypatch):
+    """Glibc takes both thresholds, and the threads are as many as were asked for."""
+    recorded, threads = Recorded(), torch.get_num_threads()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: recorded)
+    configure()
+    assert torch.get_num_threads() == threads
+    assert recorded.answers == {-1: 1, -3: 1}
+    configure(threads + 1)
+    assert torch.get_num_threads() == threads + 1
+    torch.set_num_threads(threads)
+
+
+WORDS = [f"w{index}" for index in range(150)]
+
+
+def threads():
+    facts = environment(TorchModule(SmallLSTM(), tokenize=whitespace_ids))
+    return facts["threads"], facts["torch_threads"]
+
+
+def test_a_block_has_a_single_thread_and_gives_the_bits_of_one():
+    explainer = mase.Explainer(LogisticClassifier(dict(zip(WORDS, np.linspace(-1, 1, 150), strict=True))))
+    with threadpool_limits(1):
+        expected = explainer(" ".join(WORDS)).scores.tolist()
+    before = torch.get_num_threads()
+    with threadpool_limits(2, user_api="blas"):
+        torch.set_num_threads(2)
+        try:
+            with single_thread():
+                assert threads() == (1, 1)
+                assert explainer(" ".join(WORDS)).scores.tolist() == expected
+            assert threads() == (2, 2)
+        finally:
+            torch.set_num_threads(before)

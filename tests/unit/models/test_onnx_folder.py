@@ -1,4 +1,4 @@
-"""Tests of `mase.models.onnx_folder`."""
+"""Tests of `mase.models.onnx`."""
 
 import json
 

@@ -7,7 +7,7 @@ import mase
 from mase.errors import EmptyTextError, ModelError, NonFiniteError, OptionError, ShapeError
 from mase.metrics import evaluate
 from mase.models.token_ids import TokenIds
-from mase.models.tokenizing import tokenizing
+from mase.models.tokens import tokenizing
 
 TEXT = "a good but rather long film"
 WORTH = {"good": 2.0, "long": -1.0, "film": 0.25}

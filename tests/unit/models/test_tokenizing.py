@@ -1,4 +1,4 @@
-"""Tests of `mase.models.tokenizing`."""
+"""Tests of `mase.models.tokens`."""
 
 import pickle
 
@@ -7,7 +7,7 @@ import pytest
 
 from mase.document import Document
 from mase.errors import CapabilityError, OptionError, ShapeError
-from mase.models.tokenizing import ids_and_spans, longest_first, shortened, tokenizing
+from mase.models.tokens import ids_and_spans, longest_first, shortened, tokenizing
 
 tokenizers = pytest.importorskip("tokenizers")
 

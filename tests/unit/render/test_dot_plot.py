@@ -1,11 +1,11 @@
-"""Tests of `mase.render.dot_plot`."""
+"""Tests of `mase.render.figure`."""
 
 from math import nan
 
 import pytest
 
 from mase.errors import OptionError
-from mase.render.dot_plot import Dot, DotPanel, dot_plot
+from mase.render.figure import Dot, DotPanel, dot_plot
 
 pytest.importorskip("matplotlib")
 

@@ -9,7 +9,7 @@ from tests.answers import cited
 from tests.attributions import attribution
 
 from mase.errors import MissingDependencyError, OptionError
-from mase.render.figure import bar_chart
+from mase.render.figure import PICTURES, bar_chart, check_matplotlib, new_figure, picture
 
 
 def test_bar_chart_shows_the_strongest_words_in_reading_order(tmp_path):
@@ -89,3 +89,28 @@ def test_the_label_of_the_axis_is_not_cut(longest):
     figure.draw_without_rendering()
     box = figure.axes[0].xaxis.label.get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("suffix", PICTURES)
+def test_the_same_figure_gives_the_same_bytes(suffix):
+    pytest.importorskip("matplotlib")
+
+    def drawn():
+        figure = new_figure(2, 1)
+        figure.subplots().plot([1, 2], label="$x")
+        return picture(figure, suffix)
+
+    assert drawn() == drawn()
+    assert drawn().startswith(BEGINS[suffix])
+    assert b"dc:date" not in drawn()
+    assert b"/CreationDate" not in drawn()
+
+
+def test_pictures_without_matplotlib_the_remedy_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for make in (check_matplotlib, lambda: new_figure(1, 1)):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'mase-xai\[plot\]'"):
+            make()

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from tests.attributions import attribution
 
 from mase.attribution import Prediction
 from mase.errors import DataError
-from mase.render.html import article, fragment, page, write_page
-from mase.render.meanings import meaning
+from mase.render.html import article, fragment, page, resource, write_page
+from mase.render.wording import meaning
 from mase.text import Truncation, find_words
 
 MASKED = {"name": "mase", "space": {"name": "token-mask"}, "design": {"name": "focused"}}
@@ -264,3 +265,57 @@ def test_pages_are_written_whole(tmp_path):
     assert attribution().to_html(path) == content
     with pytest.raises(DataError, match="cannot write"):
         write_page([attribution()], tmp_path)
+
+
+AA = 4.5
+
+
+SHEET = "".join(resource("mase.render", name) for name in ("style.css", "palettes.css", "page.css", "choices.css"))
+
+
+SHADES = [float(value) for value in re.findall(r"\[[a-l]\]\{--k:([\d.]+)\}", SHEET)]
+
+
+PAGES = {"light": ((253, 252, 250), (29, 29, 32)), "dark": ((21, 22, 26), (232, 230, 225))}
+
+
+def palettes(scheme):
+    """Return the colours of all palettes as triples."""
+    prefix = "--dark-" if scheme == "dark" else "--"
+    found = re.findall(rf"[{{;]{prefix}(?:for|against|plain):(\d+ \d+ \d+)", SHEET)
+    return {tuple(map(int, one.split())) for one in found}
+
+
+def luminance(colour):
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (part / 255 for part in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(colour, share, below):
+    return tuple(share * c + (1 - share) * b for c, b in zip(colour, below, strict=True))
+
+
+@pytest.mark.parametrize("scheme", PAGES)
+def test_words_on_every_shade_can_be_read(scheme):
+    paper, ink = PAGES[scheme]
+    assert "#{:02x}{:02x}{:02x}".format(*paper) in SHEET
+    assert "#{:02x}{:02x}{:02x}".format(*ink) in SHEET
+    used = palettes(scheme)
+    assert len(SHADES) == 12
+    assert len(used) >= 7
+    for colour, share in product(used, SHADES):
+        assert contrast(mixed(colour, share, paper), ink) >= AA, (colour, share)
+
+
+@pytest.mark.parametrize("scheme", PAGES)
+def test_pale_text_can_be_read(scheme):
+    paper, ink = PAGES[scheme]
+    shares = [int(share) / 100 for share in re.findall(r"color-mix\(in srgb,currentColor (\d+)%", SHEET)]
+    assert shares
+    for share in shares:
+        assert contrast(mixed(ink, share, paper), paper) >= AA

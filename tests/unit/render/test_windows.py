@@ -1,4 +1,4 @@
-"""Tests of `mase.render.windows`."""
+"""Tests of `mase.render.wording`."""
 
 from dataclasses import replace
 from html import escape
@@ -6,11 +6,11 @@ from html import escape
 import pytest
 
 pytest.importorskip("torch")
-from tests.unit.windows.texts import additive, long_text
+from tests.unit.texts import additive, long_text
 
 import mase
 from mase.render.terminal import summary
-from mase.render.windows import window_lines
+from mase.render.wording import window_lines
 
 
 def test_every_window_has_a_line_on_the_terminal_and_the_page():

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from mase.cli.group import tell
-from mase.cli.lists import names
-from mase.cli.options import precision
+from mase.cli import tell
+from mase.cli.options import names, precision
 from mase.errors import DataError
 from mase.files import check_writable
 from mase_paper.experiments import EXPERIMENTS
 from mase_paper.experiments.testbeds import TARGETS
 
 if TYPE_CHECKING:
-    from mase.configuration import Configuration
+    from mase.methods import Configuration
     from mase_paper.experiments.testbeds import Target
     from mase_paper.experiments.trial import TrialResult
 
@@ -124,7 +123,7 @@ def reproduce(
       mase reproduce table2 --targets bert-imdb --methods mase-paper,random --jobs 2
       mase reproduce faithfulness --report-only -o experiments/results
     """  # fmt: skip
-    from mase.configuration import parse
+    from mase.methods import parse
     from mase_paper.experiments.experiment import Scope
     from mase_paper.experiments.publish import publish
     from mase_paper.experiments.runner import Settings, run

@@ -49,7 +49,7 @@ def train(
     Example
       mase data get imdb && mase train lstm-imdb && mase explain -m ./lstm-imdb "A fine film."
     """
-    from mase.cli.group import tell
+    from mase.cli import tell
     from mase_paper.training import train as run
 
     folder = Path(name if output is None else output)

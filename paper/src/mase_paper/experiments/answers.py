@@ -23,7 +23,6 @@ from mase.files import cannot_read, read_bytes, write_stream, write_text, writin
 from mase.platforms import locked
 
 __all__ = ["Answer", "Answers"]
-
 _ABOUT, _DIGEST = "about.json", 16
 # Errors of NumPy, zipfile and zlib for damaged files; NotImplementedError is a RuntimeError.
 _DAMAGED = (EOFError, LookupError, OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error)
@@ -46,11 +45,6 @@ class Answers:
         The folder of all answers; it is created.
     about
         Everything that answers depend on besides the rows, as plain JSON types: weights, versions and machine.
-
-    Raises
-    ------
-    DataError
-        If the folder cannot be written.
     """
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
@@ -64,13 +58,7 @@ class Answers:
         return self.folder / f"{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=_DIGEST).hexdigest()}.npz"
 
     def read(self, text: str) -> dict[bytes, Answer]:
-        """Return the answers about a text by the digests of their batches; empty if there are none.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read.
-        """
+        """Return the answers about a text by the digests of their batches; empty if there are none."""
         path = self.path(text)
         if not path.exists():
             return {}
@@ -92,11 +80,6 @@ class Answers:
         """Add answers to those about a text, which another run may have written meanwhile.
 
         Those of models in single precision take half of the space.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read or written.
         """
         with writing(self.folder), locked(self.folder):
             self._replace(text, {**self.read(text), **answers})

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from mase.arrays import Bools
-from mase.metrics.intervals import Summary, summary_of_share
+from mase.statistics import Summary, summary_of_share
 from mase_paper.experiments.experiment import BATCH_SIZE
 
 __all__ = ["Batches", "batches", "share"]

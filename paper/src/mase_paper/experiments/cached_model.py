@@ -15,8 +15,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Output
-from mase.models.protocol import Binding, HalfProbe, Model, Opened, Probe
-from mase.models.wrapper import Wrapper
+from mase.models.base import Binding, HalfProbe, Model, Opened, Probe, Wrapper
 from mase_paper.experiments.answers import Answer, Answers
 
 __all__ = ["CachedModel"]
@@ -32,7 +31,7 @@ class _Cache:
 
 
 class CachedModel(Wrapper):
-    """A model whose probes cache their scores of one text. See `mase.models.protocol.Model`.
+    """A model whose probes cache their scores of one text. See `mase.models.base.Model`.
 
     It serves methods that only need scores at coordinates. Its probes have no gradients.
 

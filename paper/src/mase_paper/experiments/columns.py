@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mase.datasets.table import require_pyarrow
 from mase.errors import DataError
 from mase.files import replacing, writing
+from mase.sources.files import require_pyarrow
 from mase_paper.experiments.records import COLUMNS, FIELDS, Record, Records
 
 __all__ = ["columns_path", "load", "save"]
-
 _INTEGER_LISTS = ("order", "flips", "chance")
 _NUMBER_LISTS = ("eraser", "infidelity", "areas")
 
@@ -65,15 +64,7 @@ def load(path: Path, configurations: Collection[str] | None = None) -> dict[str,
 
 
 def save(path: Path, records: Mapping[str, Records]) -> None:
-    """Write records by configuration to a file, atomically, and wait until it is on the disk.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written.
-    MissingDependencyError
-        If pyarrow is not installed.
-    """
+    """Write records by configuration to a file, atomically, and wait until it is on the disk."""
     pa, parquet = require_pyarrow()
     rows = sorted(_rows(records), key=lambda row: (row[2].number, row[0]))  # similar values side by side compress best
     columns = {

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference, paired_means, paired_share
-from mase.statistics import holm
+from mase.methods import Configuration
+from mase.statistics import Difference, holm, paired_means, paired_share
 from mase_paper.experiments import markdown
 from mase_paper.experiments.experiment import Report, Scope, collected
 from mase_paper.experiments.mean_comparisons import over_k
@@ -25,7 +24,6 @@ from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["CONFIRMATION", "Comparison", "Confirmation"]
-
 _FLIPS, _MEAN = "Delta Accuracy at k", "Delta Accuracy, mean over k = 1..15"
 # The other measures, by the first operator, with the sign that makes higher values better.
 _OTHERS = {"comprehensiveness": 1, "sufficiency": -1, "insertion": 1, "deletion": -1}

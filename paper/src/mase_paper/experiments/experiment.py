@@ -5,18 +5,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from mase.configuration import Configuration
 from mase.errors import DataError, OptionError
-from mase.metrics.result_table import ResultTable
+from mase.methods import Configuration
+from mase.metrics.tables import ResultTable
 from mase.registry import unknown
-from mase.render.dot_plot import DotPanel
+from mase.render.figure import DotPanel
 from mase_paper.experiments.plots import Panel
 from mase_paper.experiments.results import Outcomes, gather
 from mase_paper.experiments.runner import Work
 from mase_paper.experiments.testbeds import TARGETS, Target
 
 __all__ = ["BATCH_SIZE", "Experiment", "Report", "Scope", "collected", "on_shared_texts"]
-
 BATCH_SIZE = 1000  # texts per batch in the paper
 
 
@@ -106,13 +105,7 @@ _COMMON = ("model", "data", "text_seed", "operators")
 
 
 def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Configuration, Outcomes]]:
-    """Return the outcomes of all work with records, by target and configuration, in the order of the work.
-
-    Raises
-    ------
-    DataError
-        If two configurations of a target were run on different texts, weights or operators.
-    """
+    """Return the outcomes of all work with records, by target and configuration, in the order of the work."""
     texts: dict[Target, dict[Configuration, range]] = {}
     for work in works:
         texts.setdefault(work.target, {})[work.configuration] = work.numbers

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mase.configuration import Configuration, parse
-from mase.methods import METHODS
+from mase.methods import METHODS, Configuration, parse
 from mase_paper.experiments import markdown, mean_comparisons, other_metrics, rerun
 from mase_paper.experiments.batches import share
 from mase_paper.experiments.experiment import Report, Scope, collected
@@ -28,7 +27,6 @@ from mase_paper.experiments.testbeds import PAPER, Target
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
 __all__ = ["ABLATION", "FAITHFULNESS", "RATIONALE", "Faithfulness"]
-
 _TOP = 10  # words whose overlap between two seeds is reported
 # Integrated gradients from every other reference that some model has; their default is zero. The margin, the link of
 # `mase`, is a choice that rivals may make as well; their default is the probability.

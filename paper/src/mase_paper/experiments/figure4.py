@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mase.configuration import Configuration
-from mase.metrics.intervals import summary_of_share
+from mase.methods import Configuration
+from mase.statistics import summary_of_share
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import share
 from mase_paper.experiments.experiment import Report, Scope, collected, on_shared_texts
@@ -21,7 +21,6 @@ from mase_paper.experiments.testbeds import PAPER, Target
 from mase_paper.experiments.trial import n_samples_of
 
 __all__ = ["FIGURE4", "Figure4", "sampled"]
-
 BUDGETS = (100, 250, 500, 1000, 2000, 5000)
 _SWEPT = ("mase-paper", "mase-sparse", "mase", "lime", "kernel-shap")
 Sampled = Mapping[Configuration, Mapping[int, Outcomes]]

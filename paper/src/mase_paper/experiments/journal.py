@@ -37,11 +37,6 @@ def read_journal(path: Path) -> Records:
 
     A name that ends in ``.gz`` is read as gzip. A last line that a kill left incomplete is ignored. If there are two
     records of a text, the first one counts.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or does not hold records.
     """
     headers: list[Mapping[str, Any]] = []
     records: dict[int, Record] = {}
@@ -102,11 +97,6 @@ class Journal:
         The existing records of the same configuration and target.
     done
         The numbers of the texts that have a record.
-
-    Raises
-    ------
-    DataError
-        If the existing records have a different header.
     """
 
     folder: Path
@@ -128,13 +118,7 @@ class Journal:
         return journal_path(self.folder, self.header["target"], self.header["spec"])
 
     def append(self, record: Record) -> None:
-        """Write a record, and before the first one this run's header, unless the journal's last header is equal.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be written, or another run writes to it.
-        """
+        """Write a record, and before the first one this run's header, unless the journal's last header is equal."""
         file = self._file or self._open()
         head = b"" if self._has_header else json.dumps(self.header, sort_keys=True).encode() + b"\n"
         try:

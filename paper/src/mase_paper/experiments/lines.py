@@ -36,13 +36,7 @@ class Lines:
     _other: str | None
 
     def append(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Write records at once: after a kill, the file has all of them or none.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be written, or has records that were made with something else.
-        """
+        """Write records at once: after a kill, the file has all of them or none."""
         if self._other is not None:
             raise DataError(self._other)
         told = "".join(json.dumps({**record, **self.made_with}) + "\n" for record in records).encode()
@@ -67,11 +61,6 @@ def continued(path: Path, made_with: Mapping[str, Any] | None = None) -> Iterato
         Path of the file.
     made_with
         See `Lines`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or written, has a damaged line, or another run writes to it.
     """
     with writing(path):
         file = check_writable(path).open("ab", buffering=0)
@@ -97,13 +86,7 @@ def _other(path: Path, known: Iterable[Mapping[str, Any]], made_with: Mapping[st
 
 
 def write_whole(file: IO[bytes], content: bytes) -> None:
-    """Write all of `content` to a file without a buffer, which writes only a part if the disk is nearly full.
-
-    Raises
-    ------
-    OSError
-        If the system refuses the rest.
-    """
+    """Write all of `content` to a file without a buffer, which writes only a part if the disk is nearly full."""
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) :]
@@ -118,11 +101,6 @@ def read_lines(path: Path, same: Collection[str] = ()) -> list[dict[str, Any]]:
         Path of the file.
     same
         Names of what all records must have been made with, as in `Lines`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, has a damaged line, or has records that were made with different things.
     """
     if not path.exists():
         return []

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference, Summary
+from mase.methods import Configuration
+from mase.statistics import Difference, Summary
 from mase_paper.experiments.results import Outcomes
 
 __all__ = ["costs", "marked", "operator", "plain", "signed", "table"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference, paired_means
+from mase.methods import Configuration
+from mase.statistics import Difference, paired_means
 from mase_paper.experiments import markdown
 from mase_paper.experiments.paired_comparisons import explainers
 from mase_paper.experiments.records import DEPTH

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats
-from mase.configuration import Configuration, parse
-from mase.metrics.intervals import Difference, paired_means
+from mase.methods import Configuration, parse
+from mase.statistics import Difference, paired_means
 from mase_paper.experiments import markdown
 from mase_paper.experiments.paired_comparisons import of_this_library
 from mase_paper.experiments.results import Outcomes

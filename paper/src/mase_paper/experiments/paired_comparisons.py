@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference, paired_share
+from mase.methods import Configuration
+from mase.statistics import Difference, paired_share
 from mase_paper.experiments import markdown
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mase.errors import OptionError
 from mase.files import write_stream
-from mase.render.pictures import new_figure, picture
+from mase.render.figure import new_figure, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,15 +45,7 @@ class Panel:
 
 
 def draw(panels: Sequence[Panel], columns: int = 2) -> "Figure":
-    """Return a figure of the panels, row by row, with one legend; a label has the same colour in all panels.
-
-    Raises
-    ------
-    OptionError
-        If there is no panel.
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
+    """Return a figure of the panels, row by row, with one legend; a label has the same colour in all panels."""
     if not panels:
         raise OptionError("got no panel, expected at least one to draw")
     columns = min(columns, len(panels))
@@ -89,12 +81,6 @@ def _panel(axes: "Axes", panel: Panel, labels: Sequence[str]) -> None:
 
 
 def save(figure: "Figure", path: Path) -> Path:
-    """Write a figure to `path`, an SVG with the same bytes for the same numbers, and return it.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written.
-    """
+    """Write a figure to `path`, an SVG with the same bytes for the same numbers, and return it."""
     write_stream(path, BytesIO(picture(figure, ".svg")))
     return path

@@ -5,18 +5,17 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
-from mase.configuration import Configuration
-from mase.datasets import Split
-from mase.models.identity import identity_in_run
-from mase.models.protocol import Model
+from mase.methods import Configuration
+from mase.models.base import Model
+from mase.models.origin import identity_in_run
 from mase.platforms import processor_name
 from mase.provenance import environment, installed
+from mase_paper.datasets import Split
 from mase_paper.experiments.records import COLUMNS, DEPTH, PROBABILITY_KS
 from mase_paper.experiments.testbeds import Target
 from mase_paper.experiments.trial import Trial
 
 __all__ = ["SCHEMA", "hardware", "header", "made_with", "origin"]
-
 SCHEMA = "mase.records/1"
 
 
@@ -66,7 +65,10 @@ def hardware(device: str | None) -> Mapping[str, Any]:
 
     A GPU has its name, too.
     """
-    from mase.models.devices import gpu_name, multiplies_bfloat16  # needs torch, which reports do without
+    from mase.models.torch.devices import (
+        gpu_name,
+        multiplies_bfloat16,  # needs torch, which reports do without
+    )
 
     where = device or "cpu"
     gpu = gpu_name(where)

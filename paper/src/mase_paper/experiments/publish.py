@@ -10,16 +10,15 @@ from mase.designs import DESIGNS
 from mase.errors import DataError
 from mase.files import write_text
 from mase.methods import METHODS
-from mase.metrics.result_table import long_table
+from mase.metrics.tables import long_table
 from mase.registry import unknown
-from mase.render.dot_plot import dot_plot
+from mase.render.figure import dot_plot
 from mase_paper.experiments.experiment import Experiment, Scope, collected
 from mase_paper.experiments.plots import draw, save
 from mase_paper.experiments.rerun import as_made, command
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS
 
 __all__ = ["earlier_versions", "publish"]
-
 _SCHEMA = "mase.experiment/1"
 
 
@@ -27,15 +26,6 @@ def publish(experiment: Experiment, scope: Scope, folder: Path) -> list[Path]:
     """Write the JSON, the page, the tables and the figures of an experiment to a folder, and return their paths.
 
     These are `NAME.json`, `NAME.md`, `NAME.csv`, `NAME.tex` (with the package booktabs) and `NAME-*.svg`.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method, today or in the records.
-    DataError
-        If a file cannot be written, or the records cannot be read, or there are none.
-    MissingDependencyError
-        If there are figures and matplotlib is not installed.
     """
     records = folder / "records"
     sources = _sources(experiment, scope, records)

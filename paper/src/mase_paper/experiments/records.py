@@ -49,10 +49,10 @@ class Record:
         by the first operator. Empty if there are no scores.
     infidelity
         With the scores at their best scale: the squared error, and its share of the squared changes; see
-        `mase.metrics.infidelity.Infidelity`. Empty if there are no scores, if no prediction changed, and in the oldest
-        records, which were made before infidelity was recorded.
+        `mase.metrics.perturbation.Infidelity`. Empty if there are no scores, if no prediction changed, and in the
+        oldest records, which were made before infidelity was recorded.
     areas
-        Deletion and insertion, by the first operator; see `mase.metrics.deletion_insertion`. Empty if there are no
+        Deletion and insertion, by the first operator; see `mase.metrics.curves`. Empty if there are no
         scores, and in records that were made before these were recorded.
     """
 
@@ -130,13 +130,7 @@ def dumps(record: Record) -> str:
 
 
 def loads(values: list[Any], place: str) -> Record:
-    """Return the record in a line that was read as JSON. A line of an earlier version ends before the areas.
-
-    Raises
-    ------
-    DataError
-        If the values are not a record.
-    """
+    """Return the record in a line that was read as JSON. A line of an earlier version ends before the areas."""
     if not len(COLUMNS) - 1 <= len(values) <= len(COLUMNS):
         raise DataError(f"{place} has {len(values)} values, expected {len(COLUMNS)}: {', '.join(COLUMNS)}")
     named = dict(zip(COLUMNS, [*values, []], strict=False))

@@ -7,12 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from mase.configuration import Configuration, parse
-from mase.metrics.intervals import Difference
+from mase.methods import Configuration, parse
+from mase.statistics import Difference
 from mase_paper.experiments.results import Outcomes
 
 __all__ = ["STANDINGS", "Registration", "Standing", "registration"]
-
 Standing = Literal["won", "ahead", "level", "open", "behind", "lost"]
 STANDINGS: Mapping[Standing, str] = {
     "won": "the interval is above 0, and the difference is significant after Holm's correction",

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any
 
-from mase.configuration import Configuration
+from mase.methods import Configuration
 from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["as_made", "command", "repeat", "section"]
-
 _APART = " --output OUT"
 
 

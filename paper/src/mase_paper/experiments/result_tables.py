@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from mase.arrays import Bools
-from mase.configuration import Configuration
-from mase.metrics.intervals import Difference, Summary, paired_share, summary_of_share
-from mase.metrics.result_table import ResultColumn, ResultTable
-from mase.metrics.standings import standings
-from mase.render.dot_plot import DotPanel
+from mase.methods import Configuration
+from mase.metrics.tables import ResultColumn, ResultTable, standings
+from mase.render.figure import DotPanel
+from mase.statistics import Difference, Summary, paired_share, summary_of_share
 from mase_paper.experiments import markdown
 from mase_paper.experiments.batches import share
 from mase_paper.experiments.experiment import BATCH_SIZE
@@ -17,7 +16,6 @@ from mase_paper.experiments.results import Outcomes
 from mase_paper.experiments.testbeds import Target
 
 __all__ = ["by_evaluations", "by_k", "by_operator", "panels"]
-
 _MEASURED = "Delta Accuracy"
 
 

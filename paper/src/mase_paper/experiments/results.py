@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.configuration import Configuration
+from mase.methods import Configuration
 from mase_paper.experiments.records import DEPTH, Record, Records
 from mase_paper.experiments.store import read
 
@@ -83,12 +83,8 @@ class Outcomes:
 
 
 def gather(folder: Path, target: str, texts: Mapping[Configuration, range]) -> dict[Configuration, Outcomes]:
-    """Return the outcomes of each configuration on the texts of the numbers `texts[configuration]` that it explained.
-
-    Raises
-    ------
-    DataError
-        If a file does not hold records.
+    """Return the outcomes of each configuration on the texts of the numbers `texts[configuration]` that it
+    explained.
     """
     known, outcomes = read(folder, target, {str(configuration) for configuration in texts}), {}
     for configuration, numbers in texts.items():

@@ -15,10 +15,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Protocol
 
-from mase.choices import Precision
-from mase.configuration import Configuration
-from mase.datasets import Split
+from mase.defaults import Precision
 from mase.errors import MaseError, OptionError
+from mase.methods import Configuration
+from mase_paper.datasets import Split
 from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.journal import Journal
 from mase_paper.experiments.provenance import header, origin
@@ -221,7 +221,7 @@ def _run_trial(setup: _Setup, task: _Task) -> TrialResult:
 
 @cache
 def _trial(setup: _Setup) -> Trial:
-    from mase.models.runtime import configure
+    from mase.models.locks import configure
 
     configure(1)
     target = TARGETS[setup.target]

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mase.arrays import Ints
-from mase.datasets import Split
 from mase.errors import EmptyTextError, UnknownNameError
-from mase.models.protocol import Model
+from mase.models.base import Model
 from mase.units.grouping import group
-from mase.units.wordpunct import WordPunct
+from mase.units.splitters import WordPunct
+from mase_paper.datasets import Split
 
 __all__ = ["LATER", "Chosen", "choose", "later"]
-
 LATER = "test-later"  # the split of `later`
 _LATER_SHARE = 0.45
 _BATCH = 64  # texts per prediction; part of the protocol, because padding may change the rounding
@@ -35,11 +34,6 @@ def choose(model: Model, split: Split, seed: int) -> Iterator[Chosen]:
 
     Text number i does not depend on a run's length, methods and masking, so that a longer run extends a shorter one.
     Texts without a word that the model reads are left out.
-
-    Raises
-    ------
-    UnknownNameError
-        If the split has none of the model's labels.
     """
     if not set(model.labels) & set(split.labels):
         theirs = ", ".join(sorted(set(split.labels))[:5])

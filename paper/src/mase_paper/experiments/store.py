@@ -15,7 +15,6 @@ from mase_paper.experiments.journal import in_use, read_journal
 from mase_paper.experiments.records import Records, merged
 
 __all__ = ["compact", "drop", "read"]
-
 _ENDINGS = (".jsonl.gz", ".jsonl")  # an earlier version compressed complete journals
 
 
@@ -23,13 +22,6 @@ def read(folder: Path, target: str, configurations: Collection[str] | None = Non
     """Return the records of a target by configuration; only those of `configurations` if given.
 
     If there are two records of a text, the first one counts.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read or does not hold records.
-    MissingDependencyError
-        If there is a columnar file and pyarrow is not installed.
     """
     # Read the journals first: a run that ends in between moves records from its journals to the columnar file.
     journals = [
@@ -45,15 +37,7 @@ def read(folder: Path, target: str, configurations: Collection[str] | None = Non
 
 
 def compact(folder: Path, target: str) -> None:
-    """Move the journals of a target into its columnar file, except those that another run appends to.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read or written. Nothing is changed then.
-    MissingDependencyError
-        If there are journals and pyarrow is not installed.
-    """
+    """Move the journals of a target into its columnar file, except those that another run appends to."""
     if not (folder / target).is_dir():
         return
     with locked(folder):
@@ -70,13 +54,7 @@ def compact(folder: Path, target: str) -> None:
 
 
 def drop(folder: Path, target: str, configurations: Collection[str]) -> None:
-    """Remove the records of these configurations on a target.
-
-    Raises
-    ------
-    DataError
-        If another run appends to one of them, or a file cannot be read or written.
-    """
+    """Remove the records of these configurations on a target."""
     if not folder.is_dir():
         return
     with locked(folder):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mase.configuration import Configuration, parse
-from mase.metrics.intervals import summary_of_share
+from mase.methods import Configuration, parse
+from mase.statistics import summary_of_share
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import share
 from mase_paper.experiments.experiment import Report, Scope, on_shared_texts

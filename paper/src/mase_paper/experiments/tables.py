@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mase.configuration import Configuration
-from mase.metrics.result_table import ResultTable
-from mase.metrics.standings import Standing
+from mase.methods import Configuration
+from mase.metrics.tables import ResultTable, Standing
 from mase_paper.experiments import markdown, rerun
 from mase_paper.experiments.batches import batches, share
 from mase_paper.experiments.experiment import BATCH_SIZE, Report, Scope, collected

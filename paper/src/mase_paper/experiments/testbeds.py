@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mase.errors import DataError
-from mase.metrics.operators import Operator
+from mase.metrics import Operator
 
 if TYPE_CHECKING:
-    from mase.datasets import Split
-    from mase.models.protocol import Model
+    from mase.models.base import Model
+    from mase_paper.datasets import Split
 
 __all__ = ["FRESH", "PAPER", "TARGETS", "Target"]
 
@@ -85,13 +85,8 @@ class Target:
         """Return the texts of a split: "train", "validation", "test", or `LATER` of `selection`.
 
         Their labels are those of the task, if the target has one.
-
-        Raises
-        ------
-        DataError
-            If the table of the data set is missing.
         """
-        from mase.datasets import load  # needs numpy, which the help of the command does without
+        from mase_paper.datasets import load  # needs numpy, which the help of the command does without
         from mase_paper.experiments.selection import LATER, later
 
         whole = load(self.dataset, "test" if name == LATER else name, data_dir)

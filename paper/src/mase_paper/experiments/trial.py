@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.choices import Precision
-from mase.configuration import Configuration
+from mase.defaults import Precision
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
-from mase.methods import METHODS, describe
-from mase.metrics.deletion_insertion import areas
-from mase.metrics.infidelity import Infidelity
-from mase.metrics.masking import Masker, masker
-from mase.metrics.operators import Operator
-from mase.metrics.protocol import Cache, Instance
-from mase.metrics.ranking import without_top
-from mase.metrics.rationales import ERASER_SHARES, eraser
-from mase.models.protocol import Model
-from mase.regression.designed import Regression
+from mase.methods import METHODS, Configuration, describe
+from mase.metrics import Operator
+from mase.metrics.base import Cache, Instance
+from mase.metrics.curves import ERASER_SHARES, areas, eraser
+from mase.metrics.masking import Masker, masker, without_top
+from mase.metrics.perturbation import Infidelity
+from mase.models.base import Model
+from mase.solve.regression import Regression
 from mase_paper.experiments.answers import Answers
 from mase_paper.experiments.cached_model import CachedModel
 from mase_paper.experiments.records import DEPTH, PROBABILITY_KS, Record, bits
@@ -30,7 +27,6 @@ from mase_paper.experiments.selection import Chosen
 from mase_paper.experiments.upper_bounds import UPPER_BOUNDS, search
 
 __all__ = ["ERASER_SHARES", "Trial", "TrialResult", "n_samples_of"]
-
 _KS = tuple(range(1, DEPTH + 1))
 _UNITS = "wordpunct"  # punctuation is a word of its own, as in the paper
 _INFIDELITY = Infidelity(n_samples=100)

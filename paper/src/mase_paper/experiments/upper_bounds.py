@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 
 from mase.arrays import Bools
+from mase.metrics.curves import steps
 from mase.metrics.masking import Masker
-from mase.metrics.search import steps
 
 __all__ = ["UPPER_BOUNDS", "Search", "search"]
 

@@ -3,10 +3,9 @@
 import torch
 from torch import nn
 
-from mase.models.bundled.vocabulary import PAD_ID
+from mase.models.bundled.files import PAD_ID
 
 __all__ = ["N_FILTERS", "WIDTH", "TextCNN"]
-
 WIDTH, N_FILTERS = 100, 100
 
 

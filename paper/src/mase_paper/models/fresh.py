@@ -15,17 +15,16 @@ import safetensors.torch
 import torch
 
 from mase.errors import DataError, OptionError
-from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
-from mase.models.callable import Callable as Function
-from mase.models.devices import moved
-from mase.models.protocol import Model
-from mase.models.torch_module import TorchModule
+from mase.models.base import Model
+from mase.models.bundled.files import PAD_ID, UNKNOWN_ID, Vocabulary
+from mase.models.function import Callable as Function
+from mase.models.torch.devices import moved
+from mase.models.torch.module import TorchModule
 from mase_paper.models import tfidf
 from mase_paper.models.cnn import TextCNN
 from mase_paper.models.tasks import N_WORDS, TASKS, Task
 
 __all__ = ["FRESH", "Fresh", "read"]
-
 _FILES = ("config.json", "vocabulary.txt", "model.safetensors")
 
 
@@ -46,15 +45,7 @@ FRESH: Mapping[str, Fresh] = {
 
 
 def read(folder: Path, device: str | None = None) -> Model:
-    """Return the model in a folder that `run` wrote.
-
-    Raises
-    ------
-    DataError
-        If a file is missing or damaged.
-    OptionError
-        If the device is not available.
-    """
+    """Return the model in a folder that `run` wrote."""
     missing = [file for file in _FILES if not (folder / file).is_file()]
     if missing:
         raise DataError(

@@ -7,15 +7,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mase.datasets import DATASETS, Split
-from mase.datasets.dataset import find
-from mase.datasets.table import require_pyarrow
 from mase.errors import DataError
-from mase.models.bundled.vocabulary import words
+from mase.models.bundled.files import words
+from mase.sources.files import require_pyarrow
 from mase.text import Side
+from mase_paper.datasets import DATASETS, Split, find
 
 __all__ = ["GROUPS", "N_WORDS", "TASKS", "Task", "relabelled"]
-
 N_WORDS = 100
 
 # Levels of the ratings from 1 to 10; IMDB's table has no review with 5 or 6.
@@ -58,15 +56,7 @@ class Task:
 
 
 def relabelled(split: Split, task: Task, data_dir: Folder = None) -> Split:
-    """Return the texts of a split that have a label of a task, cut, in their order.
-
-    Raises
-    ------
-    DataError
-        If the table is missing, has no ratings for a task that needs them, or no text of the task.
-    MissingDependencyError
-        If pyarrow is not installed.
-    """
+    """Return the texts of a split that have a label of a task, cut, in their order."""
     kept = [
         (_cut(text, task.keep), label, name)
         for text, label, name in zip(split.texts, task.labels(split, data_dir), split.ids, strict=True)

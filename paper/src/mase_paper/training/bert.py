@@ -16,7 +16,7 @@ from torch import nn
 from mase.arrays import Ints
 from mase.errors import DataError, NonFiniteError
 from mase.files import replacing, writing
-from mase.models.bundled.low_rank import is_head
+from mase.models.bundled.bert import is_head
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import logits
 from mase_paper.training.examples import Examples, shuffled_batches, sorted_batches
@@ -34,13 +34,7 @@ class Checkpoint:
     key: str
 
     def read(self) -> dict[str, Any] | None:
-        """Return the state, None if there is none.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read or is of another training.
-        """
+        """Return the state, None if there is none."""
         if not self.path.is_file():
             return None
         try:
@@ -54,13 +48,7 @@ class Checkpoint:
         return state
 
     def write(self, state: dict[str, Any]) -> None:
-        """Write the state atomically.
-
-        Raises
-        ------
-        DataError
-            If it cannot be written.
-        """
+        """Write the state atomically."""
         buffer = io.BytesIO()  # torch.save raises its own error type for a full disk
         torch.save({**state, "key": self.key}, buffer)
         with writing(self.path), replacing(self.path) as draft:
@@ -82,13 +70,6 @@ def fit(
     -------
     tuple
         That epoch's number, from 1, and the seconds that training took, those before its last start included.
-
-    Raises
-    ------
-    NonFiniteError
-        If the loss becomes infinite or NaN.
-    DataError
-        If the checkpoint cannot be read or is of another training.
     """
     run = _Run.start(recipe, module, checkpoint)
     batches = [

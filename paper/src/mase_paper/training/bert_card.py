@@ -8,7 +8,6 @@ from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.record import Record, limits, paragraph
 
 __all__ = ["PACKAGES", "AdapterReport", "Base", "card", "configuration"]
-
 PACKAGES = ("mase-xai", "torch", "transformers", "numpy", "safetensors")
 
 

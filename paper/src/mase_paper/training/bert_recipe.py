@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from mase.datasets import VALIDATION_SHARE
 from mase.text import Side
+from mase_paper.datasets import VALIDATION_SHARE
 from mase_paper.training.recipe import LSTM_REUTERS
 
 __all__ = ["BERT_IMDB", "BERT_REUTERS", "AdapterRecipe"]

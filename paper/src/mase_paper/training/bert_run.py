@@ -11,10 +11,9 @@ from safetensors.torch import load as from_bytes
 from safetensors.torch import save
 
 from mase.arrays import Ints
-from mase.datasets import DATASETS, Split, load, split_off
-from mase.models.bundled.bert import assemble
-from mase.models.bundled.minilm import BASE, base_folder, base_sha256, classifier, tokenizer
+from mase.models.bundled.bert import BASE, assemble, base_folder, base_sha256, classifier, tokenizer
 from mase.models.transformers import HuggingFace
+from mase_paper.datasets import DATASETS, Split, load, split_off
 from mase_paper.training.bert import Checkpoint, accuracy, fit, set_dropout
 from mase_paper.training.bert_card import PACKAGES, AdapterReport, Base, card, configuration
 from mase_paper.training.bert_recipe import AdapterRecipe
@@ -27,7 +26,6 @@ from mase_paper.training.recipe import Epoch, Trained
 from mase_paper.training.record import Record, command
 
 __all__ = ["run"]
-
 _NO_EFFECT = ("task", "limits", "licence", "checkpoint_steps")  # fields of a recipe that do not change the weights
 
 

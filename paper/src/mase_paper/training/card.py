@@ -8,7 +8,6 @@ from mase_paper.training.recipe import Recipe
 from mase_paper.training.record import Record, limits, paragraph
 
 __all__ = ["PACKAGES", "Report", "card", "configuration"]
-
 PACKAGES = ("mase-xai", "torch", "numpy", "safetensors")
 
 

@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from mase.errors import OptionError
-from mase.models.bundled.vocabulary import PAD_ID
+from mase.models.bundled.files import PAD_ID
 
 __all__ = ["check_padding", "logits"]
-
 _PADDING, _CLOSE = 8, 1e-3
 
 
@@ -29,13 +28,7 @@ def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def check_padding(module: Any, ids: Sequence[int]) -> None:
-    """Check that padding at the end of a text `(t,)` does not change the logits of a module in evaluation mode.
-
-    Raises
-    ------
-    OptionError
-        If it does, as in modules that read the last token. Training pads its batches.
-    """
+    """Check that padding at the end of a text `(t,)` does not change the logits of a module in evaluation mode."""
     padded = torch.tensor([[*ids, *[PAD_ID] * _PADDING]])
     real = torch.arange(padded.shape[1])[None] < len(ids)
     try:

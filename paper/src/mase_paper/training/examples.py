@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from mase.arrays import Ints
-from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary, words
+from mase.models.bundled.files import PAD_ID, UNKNOWN_ID, Vocabulary, words
 from mase.text import Side
 
 __all__ = ["Examples", "encode", "learned_vocabulary", "shuffled_batches", "sorted_batches"]

@@ -10,18 +10,11 @@ from mase.errors import DataError
 from mase.files import check_writable, replacing, writing
 
 __all__ = ["writable", "write_model"]
-
 _WEIGHTS = "model.safetensors"
 
 
 def writable(path: Path, *, adapted: bool) -> Path:
-    """Return the absolute `path` of a folder that exists and that a training may write to.
-
-    Raises
-    ------
-    DataError
-        If it cannot be made or written to, or has files of another origin that the training would replace.
-    """
+    """Return the absolute `path` of a folder that exists and that a training may write to."""
     path = path.absolute()  # a relative one may read as the name of a bundled model
     existing = [name for name in ("config.json", "README.md", _WEIGHTS) if (path / name).is_file()]
     if existing and not _is_ours(path / "config.json", adapted=adapted):
@@ -45,12 +38,6 @@ def write_model(path: Path, weights: bytes, texts: Mapping[str, str]) -> None:
 
     An earlier model stays until all files are on the disk. From then until the new files are in place the folder has no
     weights, so that a kill in between leaves none that could be opened with texts of another model.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be written, and an earlier model is then left unchanged; or if a written file cannot be moved
-        to its place, and the folder then has no weights.
     """
     contents = {_WEIGHTS: weights, **{name: text.encode() for name, text in texts.items()}}
     targets = {check_writable(path / name).resolve(): content for name, content in contents.items()}

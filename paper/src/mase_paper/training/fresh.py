@@ -17,8 +17,8 @@ import safetensors.numpy
 import safetensors.torch
 
 from mase.arrays import Floats
-from mase.datasets import VALIDATION_SHARE, Split, load, split_off
-from mase.models.bundled.vocabulary import Vocabulary
+from mase.models.bundled.files import Vocabulary
+from mase_paper.datasets import VALIDATION_SHARE, Split, load, split_off
 from mase_paper.models import tfidf
 from mase_paper.models.cnn import N_FILTERS, WIDTH, TextCNN
 from mase_paper.models.fresh import FRESH, Fresh

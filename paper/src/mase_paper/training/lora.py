@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from mase.errors import OptionError
-from mase.models.bundled.low_rank import DOWN, UP, is_head
+from mase.models.bundled.bert import DOWN, UP, is_head
 
 __all__ = ["Adapter", "attach", "changes", "trainable"]
 
@@ -84,11 +84,6 @@ def attach(module: nn.Module, body: str, rank: int, scale: float) -> None:
 
     Trained are the adapters, the LayerNorms of the encoder, the pooler and everything outside `body`, the pretrained
     part (so: the head). The embedding block and the pretrained weights are frozen.
-
-    Raises
-    ------
-    OptionError
-        If there is no linear layer in the encoder.
     """
     module.requires_grad_(requires_grad=False)
     places = [(name, layer) for name, layer in module.named_modules() if isinstance(layer, nn.Linear)]

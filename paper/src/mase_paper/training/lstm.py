@@ -10,15 +10,13 @@ import torch
 from torch import nn
 
 from mase.errors import NonFiniteError
+from mase.models.bundled.files import PAD_ID, UNKNOWN_ID
 from mase.models.bundled.lstm import LSTMClassifier
-from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID
 from mase_paper.models.cnn import TextCNN
 from mase_paper.training.examples import Examples, shuffled_batches, sorted_batches
 from mase_paper.training.recipe import Epoch, Recipe
 
 __all__ = ["accuracy", "fit", "reproducible", "stored"]
-
-
 C = TypeVar("C", LSTMClassifier, TextCNN)
 
 
@@ -30,13 +28,7 @@ def fit(
     seed: int,
     progress: Callable[[Epoch], None],
 ) -> tuple[C, int]:
-    """Train a new classifier; return it as of the epoch that is best on the validation part, and its number, from 1.
-
-    Raises
-    ------
-    NonFiniteError
-        If the loss becomes infinite or NaN.
-    """
+    """Train a new classifier; return it as of the epoch that is best on the validation part, and its number, from 1."""
     _draw_embedding(module, recipe.embedding_std)
     optimizer = torch.optim.Adam(module.parameters(), recipe.learning_rate)
     rng = np.random.default_rng(seed)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from mase.datasets import VALIDATION_SHARE
 from mase.models.bundled.lstm import Pool
 from mase.text import Side
+from mase_paper.datasets import VALIDATION_SHARE
 
 __all__ = ["LSTM_IMDB", "LSTM_REUTERS", "Epoch", "Recipe", "Trained"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from mase.datasets import DATASETS, Split, load, split_off
+from mase.models.bundled.files import Vocabulary
 from mase.models.bundled.lstm import LSTMClassifier, LSTMShape
-from mase.models.bundled.vocabulary import Vocabulary
+from mase_paper.datasets import DATASETS, Split, load, split_off
 from mase_paper.training.card import PACKAGES, Report, card, configuration
 from mase_paper.training.examples import Examples, encode, learned_vocabulary
 from mase_paper.training.folder import writable, write_model

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from mase.errors import DataError, MissingDependencyError, OptionError
 from mase.models import limits
-from mase.models.bundled.configuration import check_configuration
-from mase.models.document import is_folder, read_json
+from mase.models.bundled.files import check_configuration
+from mase.models.limits import is_folder, read_json, whole_number
 from mase.models.origin import Loaded, absolute
-from mase.models.sizes import whole_number
 from mase.registry import unknown
 
 if TYPE_CHECKING:
-    from mase.models.torch_module import TorchModule
+    from mase.models.torch.module import TorchModule
     from mase.models.transformers import HuggingFace
 
 __all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted", "named"]
-
 BUNDLED = ("lstm-imdb", "lstm-reuters")
 ADAPTED = ("bert-imdb", "bert-reuters")  # these need transformers and their pretrained model
 FILES = ("model.safetensors", "vocabulary.txt", "config.json")
@@ -31,17 +29,7 @@ ADAPTED_FILES = ("model.safetensors", "config.json")
 
 
 def folder(name_or_path: str | os.PathLike[str]) -> Path:
-    """Return the folder of a bundled model, or of one written by `mase train`.
-
-    Raises
-    ------
-    OptionError
-        If this is no name or path.
-    UnknownNameError
-        If this is neither the name of a bundled model nor a folder.
-    DataError
-        If one of the model's files is missing from the folder.
-    """
+    """Return the folder of a bundled model, or of one written by `mase train`."""
     if not isinstance(name_or_path, str | os.PathLike):
         raise OptionError(
             f"got a model of type {type(name_or_path).__name__}, expected the name of a bundled model, or a folder "
@@ -78,13 +66,7 @@ def _lasting(name_or_path: str | os.PathLike[str]) -> str | Path:
 
 
 def is_adapted(name_or_path: str | os.PathLike[str]) -> bool:
-    """Return whether this is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one.
-
-    Raises
-    ------
-    DataError
-        If the folder has a `config.json` that cannot be read.
-    """
+    """Return whether this is the name of a fine-tuned transformer, or a folder that `mase train` wrote for one."""
     if named(name_or_path, ADAPTED):
         return True
     place = Path(name_or_path)
@@ -108,15 +90,6 @@ def load_adapted(
         `config.json`. If that is not found, the folder in the environment variable MASE_BASE is used.
     device
         Where to put the model; the CPU by default.
-
-    Raises
-    ------
-    UnknownNameError
-        If this is neither a known name nor a folder.
-    DataError
-        If a file or the pretrained model is missing, cannot be read, or does not fit the other files.
-    MissingDependencyError
-        If torch, safetensors or transformers is not installed.
     """
     place = folder(name_or_path)
     try:
@@ -150,10 +123,10 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[torch]'") from error
+    from mase.models.bundled.files import PAD_ID, UNKNOWN_ID, Vocabulary
     from mase.models.bundled.lstm import read_module
-    from mase.models.bundled.vocabulary import PAD_ID, UNKNOWN_ID, Vocabulary
-    from mase.models.devices import moved
-    from mase.models.torch_module import TorchModule
+    from mase.models.torch.devices import moved
+    from mase.models.torch.module import TorchModule
 
     config = _read_config(place / "config.json")
     vocabulary = Vocabulary.read(place / "vocabulary.txt")

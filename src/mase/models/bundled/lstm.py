@@ -9,11 +9,8 @@ import torch
 from torch import nn
 
 from mase.errors import DataError
-from mase.models.bundled.vocabulary import PAD_ID
-from mase.models.bundled.weights import read_tensors
-from mase.models.weights import tensors
-
-__all__ = ["LSTMClassifier", "LSTMShape", "Pool", "read_module"]
+from mase.models.bundled.files import PAD_ID
+from mase.models.torch.weights import read_tensors, tensors
 
 Pool = Literal["last", "max"]
 
@@ -79,13 +76,7 @@ class LSTMClassifier(nn.Module):
 
 
 def read_module(path: Path, config: Mapping[str, Any], n_words: int) -> LSTMClassifier:
-    """Return the classifier with the weights at `path`, float32, in evaluation mode, with frozen parameters.
-
-    Raises
-    ------
-    DataError
-        If the weights cannot be read or do not fit the configuration and a vocabulary of `n_words`.
-    """
+    """Return the classifier with the weights at `path`, float32, in evaluation mode, with frozen parameters."""
     shape = LSTMShape(n_words, len(config["labels"]), config["embedding_width"], config["hidden_width"], config["pool"])
     with torch.device("meta"):  # takes no memory and no random numbers: the weights are replaced
         module = LSTMClassifier(shape)

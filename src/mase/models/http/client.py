@@ -1,41 +1,328 @@
-"""The HTTP client of all models behind a URL: many requests side by side, each answered with JSON or with an error."""
+"""Requests side by side with time limits, retries and a size limit."""
 
 import asyncio
 import html
 import json
+import math
 import os
+import random
 import re
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from mase.errors import OptionError, RequestRefusedError, ServiceError
-from mase.models.http.address import check_url
-from mase.models.http.background import Background
-from mase.models.http.body import CODINGS, Body, BodyError
-from mase.models.http.connection import Connection
-from mase.models.http.pace import LONGEST_WAIT, Pace, retry_after
 from mase.models.locks import alone
+from mase.models.names import check_url
+from mase.scalars import check_integer
 
-__all__ = ["Client"]
+# What a server may compress an answer with. Brotli and zstd pack so much into a few bytes that only their size after
+# decompression would bound the memory, and a body that is packed twice does so, too.
+CODINGS = "gzip, deflate"
+_PACKED = ("gzip", "x-gzip", "deflate")
+_NOT_READ = ("br", "zstd", "compress", "x-compress", "dcb", "dcz")
+
+# As zlib.decompressobj names gzip or zlib, and deflate as some servers send it, each with the largest window.
+_EITHER_HEADER, _NO_HEADER = 47, -15
+
+# The lower half of the first byte of zlib and of gzip. Without a header, deflate does not begin so.
+_FIRST = (8, 15)
+
+
+class BodyError(ValueError):
+    """The body is packed in a way that is not read, is damaged, or is too long."""
+
+
+class Body:
+    """The body of one answer.
+
+    Parameters
+    ----------
+    coding
+        The header `Content-Encoding` of the answer; empty if it has none. What is no coding, such as the "utf-8" of
+        some servers, is passed over.
+    most
+        Largest number of bytes after decompression.
+
+    Attributes
+    ----------
+    content
+        The bytes so far, after decompression.
+
+    Examples
+    --------
+    >>> body = Body("deflate", most=10)
+    >>> body.add(zlib.compress(b"0.25"))
+    >>> bytes(body.content)
+    b'0.25'
+    """
+
+    def __init__(self, coding: str, most: int) -> None:
+        self.content = bytearray()
+        self._most = most
+        names = [name.strip().lower() for name in coding.split(",")]
+        known = [name for name in names if name in (*_PACKED, *_NOT_READ)]
+        if len(known) > 1 or (known and known[0] in _NOT_READ):
+            raise BodyError(f"the Content-Encoding {coding!r:.60}, expected one of {CODINGS}, or none")
+        self._coding = known[0] if known else None
+        self._unpacking: Any = None
+
+    def add(self, part: bytes) -> None:
+        """Add the next bytes that arrived. They are never unpacked beyond the limit."""
+        room = self._most - len(self.content)
+        try:
+            plain = part if self._coding is None else self._unpacked(part, room + 1)
+        except zlib.error as error:
+            raise BodyError(
+                f"bytes that cannot be unpacked ({error}), expected those of its Content-Encoding"
+            ) from error
+        if len(plain) > room:
+            raise BodyError(
+                f"more than {self._most:,} bytes, expected the scores of a batch; pass a smaller batch_size, or a "
+                "larger max_response_bytes"
+            )
+        self.content += plain
+
+    def _unpacked(self, part: bytes, most: int) -> bytes:
+        """Return at most so many bytes of what was packed. What follows its end is dropped, or zlib would keep it."""
+        if self._unpacking is None:
+            is_bare = self._coding == "deflate" and part[:1] and part[0] & 15 not in _FIRST
+            self._unpacking = zlib.decompressobj(_NO_HEADER if is_bare else _EITHER_HEADER)
+        return b"" if self._unpacking.eof else self._unpacking.decompress(part, most)
+
+
+LONGEST_WAIT = 300.0  # seconds; a server that asks for more is given up
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+
+
+class Pace:
+    """The times of the requests of one model. All of its requests wait when the server asks one of them to.
+
+    Parameters
+    ----------
+    requests_per_second
+        Upper bound of the rate; None for no bound.
+    """
+
+    def __init__(self, requests_per_second: float | None) -> None:
+        self._interval = 0.0 if requests_per_second is None else 1 / requests_per_second
+        self._next = self._resume = 0.0
+        self._random = random.Random()  # of its own: the global one is seeded for the user's functions
+
+    async def turn(self) -> None:
+        """Wait until a request may be sent."""
+        start = max(time.monotonic(), self._next)
+        self._next = start + self._interval
+        while (pause := max(start, self._resume) - time.monotonic()) > 0:
+            await asyncio.sleep(pause)
+
+    async def pause(self, attempt: int, asked: float | None) -> None:
+        """Wait before a request is sent again: as long as the server asked for, else longer with each attempt from 0.
+
+        Half of the pause is random, so that the requests of several processes do not come at the same time again.
+        """
+        if asked is not None:
+            self._resume = max(self._resume, time.monotonic() + asked)
+        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)
+        await asyncio.sleep(self._random.uniform(longest / 2, longest))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a ``Retry-After`` header, which is a number or a date; None if there is none.
+
+    Examples
+    --------
+    >>> retry_after({"Retry-After": "3"})
+    3.0
+    >>> retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), retry_after({"Retry-After": "soon"})
+    (0.0, None)
+    """
+    value = headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdecimal():
+        return float(value[:9])
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):  # numbers that no date has
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+T = TypeVar("T")
+
+
+class Background:
+    """An event loop that runs in a daemon thread until this object is collected.
+
+    Parameters
+    ----------
+    close
+        What to await when the loop ends.
+    """
+
+    def __init__(self, close: Callable[[], Awaitable[None]]) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=_serve, args=(self._loop, close), name="mase-http", daemon=True).start()
+        # Do not wait for the thread: an object can be collected anywhere, also inside a lock that the thread needs.
+        weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a coroutine. It is cancelled if this thread is interrupted while it waits."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+
+def _serve(loop: asyncio.AbstractEventLoop, close: Callable[[], Awaitable[None]]) -> None:
+    loop.run_forever()
+    loop.run_until_complete(_closed(close))
+    loop.close()
+
+
+async def _closed(close: Callable[[], Awaitable[None]]) -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await close()
+
+
+class ConnectionOptions(TypedDict, total=False):
+    """Keywords that all models behind a URL have; `Connection` describes them."""
+
+    token_env: str | None
+    headers_env: Mapping[str, str] | None
+    timeout: float
+    retries: int
+    concurrency: int
+    requests_per_second: float | None
+    max_response_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to talk to a model behind a URL.
+
+    Credentials are read from the environment of each process that opens the model. Only the names of the variables are
+    kept, also in a pickle.
+
+    Attributes
+    ----------
+    token_env
+        Name of the environment variable with a token, which is sent as ``Authorization: Bearer TOKEN``.
+    headers_env
+        Further headers, each with the name of the environment variable that holds its value, as in
+        ``{"X-API-Key": "MY_KEY"}``.
+    timeout
+        Seconds for one request and its complete answer.
+    retries
+        How often a request is sent again after a dropped connection, a time-out or the status 429, 502, 503 or 504. The
+        pauses grow from about 0.2 seconds to 30 and have a random part. A ``Retry-After`` of up to five minutes is
+        honoured. A server that never answered and cannot be reached is asked once.
+    concurrency
+        Number of requests at the same time, each on a connection that is kept open.
+    requests_per_second
+        Upper bound of the rate at which this process sends requests; None for no bound.
+    max_response_bytes
+        Largest answer to one request, in bytes after decompression.
+    """
+
+    token_env: str | None = None
+    headers_env: Mapping[str, str] | None = None
+    timeout: float = 60.0
+    retries: int = 5
+    concurrency: int = 8
+    requests_per_second: float | None = None
+    max_response_bytes: int = 64 * 2**20
+
+    def __post_init__(self) -> None:
+        _check_number("timeout", self.timeout)
+        if self.requests_per_second is not None:
+            _check_number("requests_per_second", self.requests_per_second)
+        for name, value, least in (
+            ("retries", self.retries, 0),
+            ("concurrency", self.concurrency, 1),
+            ("max_response_bytes", self.max_response_bytes, 1),
+        ):
+            check_integer(name, value, least)
+        if not isinstance(self.headers_env, Mapping | None) or not all(map(_is_name, self._variables.items())):
+            raise OptionError(
+                "token_env or headers_env does not name environment variables, expected token_env='MY_TOKEN' or "
+                "headers_env={'X-API-Key': 'MY_KEY'}: the credentials themselves stay in the environment"
+            )
+
+    @property
+    def _variables(self) -> dict[str, str]:
+        """The environment variable of each header that holds a credential."""
+        token = {} if self.token_env is None else {"Authorization": self.token_env}
+        return token | dict(self.headers_env or {})
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers with the credentials, which are read from the environment."""
+        headers = {header: _value(variable, header) for header, variable in self._variables.items()}
+        if self.token_env is not None:
+            headers["Authorization"] = f"Bearer {headers['Authorization']}"
+        return headers
+
+
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise OptionError(f"{name} is {value!r:.60}, expected a positive number")
+
+
+def _is_name(item: tuple[object, object]) -> bool:
+    """Return whether a header and a variable have names that a header and a variable can have."""
+    header, variable = item
+    return (
+        isinstance(header, str)
+        and bool(header)
+        and header.replace("-", "a").replace("_", "a").isalnum()
+        and header.isascii()
+        and isinstance(variable, str)
+        and variable.isidentifier()
+    )
+
+
+def _value(variable: str, header: str) -> str:
+    """Return the value of a variable. The messages do not name the variable: it may be the credential, by mistake."""
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise OptionError(
+            f"the environment variable for the header {header} is not set, expected the credential in the environment "
+            "of this process and of every worker; token_env and headers_env hold the name of the variable"
+        )
+    if not (value.isascii() and value.isprintable()):
+        raise OptionError(
+            f"the environment variable for the header {header} has characters that a header cannot have, expected "
+            "printable ASCII"
+        )
+    return value
+
 
 _PASSING = (429, 502, 503, 504)  # statuses that may be gone at the next attempt
 _ABSENT = (404, 405, 501)
 _MOST_REDIRECTS = 3
 _UNAUTHORIZED = (401, 403)
 _TOO_LARGE, _REFUSED = 413, (400, 422)  # statuses of a request with too much in it, or with something wrong
+
 # Fewer characters hide nothing, and are words of answers too: "EMPTY", "none" or "ollama", for servers without a check.
 _SHORTEST_SECRET = 8
+
 # Lists, objects and commas in an answer: so many, and so many for each byte of the request, whose tokens a server of
 # language models describes one by one. Each takes up to 200 bytes once it is read.
 _MOST_MARKS, _MARKS_PER_BYTE = 400_000, 100
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +347,6 @@ class Client:
         The address that all paths follow.
     connection
         How to talk to the server.
-
-    Raises
-    ------
-    OptionError
-        If the URL is invalid, a credential is not in the environment, or a proxy of the environment cannot be used.
     """
 
     def __init__(self, url: str, connection: Connection) -> None:
@@ -106,24 +388,13 @@ class Client:
         return self._reached
 
     def get(self, path: str) -> Any:
-        """Return the JSON at a path; None if the server has no such path.
-
-        Raises
-        ------
-        ServiceError
-            If there is no answer, or another one than JSON.
-        """
+        """Return the JSON at a path; None if the server has no such path."""
         return self._run(lambda: self._exchanged("GET", path))
 
     def post(self, path: str, bodies: Sequence[Any], params: dict[str, str] | None = None) -> list[Any]:
         """Send values as JSON to a path, side by side, and return the JSON of the answers in the order of the values.
 
         If one fails, the others are cancelled.
-
-        Raises
-        ------
-        ServiceError
-            If there is no answer, or another one than JSON.
         """
         return self._run(lambda: self._all(path, bodies, params or {}))
 

@@ -4,41 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from mase.attribution import Note
+from mase.attribution.notes import Note
 from mase.errors import RequestRefusedError, ServiceError
-from mase.models.callable import Callable, Kind
-from mase.models.expected_output import without_words
+from mase.models.function import Callable, Content, Kind
 from mase.models.http.client import Client
-from mase.models.http.columns import Columns
 from mase.models.origin import Reduced
-from mase.models.rewriting import Content
+from mase.models.scores import Columns, without_words
 from mase.scalars import check_integer
-
-__all__ = ["Endpoint", "Exchange", "Service", "check_batch_size"]
 
 
 class Exchange(Protocol):
     """The two halves of a protocol: what is sent for a batch of inputs, and where the scores are in the answer."""
 
     def body(self, contents: Sequence[Content]) -> Any:
-        """Return the JSON of the request for n inputs.
-
-        Raises
-        ------
-        InvalidTextError
-            If the protocol cannot express an input.
-        """
+        """Return the JSON of the request for n inputs."""
         ...
 
     def rows(self, answer: Any, n: int) -> Any:
-        """Return the scores in the answer to n inputs: a list with one entry per input, as `Columns` reads them.
-
-        Raises
-        ------
-        ServiceError
-            If the answer does not have the form of the protocol; anything that is no list of n entries is refused by
-            the caller, too.
-        """
+        """Return the scores in the answer to n inputs: a list with one entry per input, as `Columns` reads them."""
         ...
 
 
@@ -73,13 +56,7 @@ class Endpoint:
     refused: str = ""
 
     def __call__(self, contents: list[Any]) -> list[list[Any]]:
-        """Return the scores `(n, k)` of n inputs, which are sent in several requests side by side.
-
-        Raises
-        ------
-        ServiceError
-            If a request fails, or the answer to one does not have a row per input.
-        """
+        """Return the scores `(n, k)` of n inputs, which are sent in several requests side by side."""
         try:
             return self._scores(contents)
         except RequestRefusedError as error:
@@ -198,11 +175,5 @@ class Service(Callable):
 
 
 def check_batch_size(batch_size: Any) -> int:
-    """Return the largest number of inputs in a request.
-
-    Raises
-    ------
-    OptionError
-        If it is not an integer >= 1.
-    """
+    """Return the largest number of inputs in a request."""
     return check_integer("batch_size", batch_size, 1)

@@ -14,7 +14,7 @@ import mase
 from mase import Explainer
 from mase.errors import ServiceError
 from mase.models import JSONService, KServe, TextEmbeddingsInference
-from mase.models.portable import dumps
+from mase.models.origin import dumps
 from mase.testing import check_model
 
 TEXT = "A superb cast, but not dull."

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mase.models.language.protocol import Continuation
+from mase.models.language.base import Continuation
 
 __all__ = ["Fake"]
 

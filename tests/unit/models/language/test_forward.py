@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 import torch
 
-from mase.models.language.forward import Cache, Forward
+from mase.models.language.scoring import Cache, Forward
 
 
 class Output:

@@ -1,3 +1,0 @@
-"""Read and write results as JSON."""
-
-__all__: list[str] = []

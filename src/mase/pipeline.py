@@ -1,0 +1,476 @@
+"""Explain_text: encode, bind, solve, test, assemble."""
+
+import time
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from mase.arrays import Floats, Ints
+from mase.assemble import category_notes, fit_of, notes_of, response_of, text_notes, tokens_of, units_of
+from mase.attribution.attribution import Attribution, Unit
+from mase.attribution.evidence import Evidence
+from mase.attribution.notes import Note, noun_of
+from mase.attribution.response import Prediction, ranking
+from mase.defaults import AUTO
+from mase.document import Document
+from mase.errors import EmptyTextError, ModelError, OptionError
+from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
+from mase.links import Contrast, Output
+from mase.methods import Method, describe, resolve
+from mase.models.base import AnsweredProbe, Binding, Model, Probe
+from mase.models.batching import UNWATCHED, Watch, ask, check_start
+from mase.models.origin import identity
+from mase.progress import Listener, Reporter
+from mase.provenance import installed
+from mase.responses import predictions
+from mase.rng import generator
+from mase.scalars import check_integer
+from mase.solve.distributions import no_scatter
+from mase.solve.oracle import AUTO_QUERY, KnownScores, Oracle, QueryOptions
+from mase.solve.parts import DrawingDesign
+from mase.solve.problem import Estimate
+from mase.solve.regression import Regression, together
+from mase.solve.strategy import NEVER, Solution, Stopping, repeated
+from mase.spaces.kinds import TokenMask
+from mase.target import Question
+from mase.text import Span, Tokens, Words
+from mase.units.grouping import coordinates, group, members
+from mase.units.splitters import Dictionary, Splitter, Token, Word, WordPunct
+
+_N_TRIAL = 8
+
+_HARD = Note(
+    "hard-labels",
+    "the model answers only 0 and 1, not how likely a class is: the scores explain the share of masked copies with the "
+    "label, between 0 and 1; a model that returns probabilities tells more",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundText:
+    """A text that is bound to a model for one method and one question.
+
+    Attributes
+    ----------
+    of_token
+        The coordinate of each token `(t,)`; -1 for a token that stays fixed.
+    prediction
+        Prediction for the text itself.
+    targets
+        Indices of the explained classes, the leading one first.
+    against
+        Index of the class that they are compared with; None for no contrast.
+    notes
+        What was noticed when the text was bound.
+    n_trial
+        Number of evaluations that this took.
+    begun
+        When the text was begun, for the time that the explanation takes.
+    """
+
+    model: Model
+    method: Method
+    tokens: Tokens
+    words: Words
+    of_token: Ints
+    per_token: bool
+    binding: Binding
+    probe: Probe
+    prediction: Prediction
+    targets: tuple[int, ...]
+    against: int | None
+    notes: tuple[Note, ...] = ()
+    n_trial: int = 0
+    begun: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        method: Method,
+        document: Document,
+        question: Question,
+        splitter: Splitter,
+        *,
+        seed: int,
+        within: Sequence[Span] | None = None,
+    ) -> Self:
+        """Encode, split and bind a text.
+
+        With `within`, only what is in these spans has coordinates, and everything else stays in place.
+        """
+        begun = time.perf_counter()
+        document.check_masks()
+        tokens = model.encode(document)
+        words = group(tokens, splitter, within)
+        per_token = isinstance(splitter, Token) or method.space.per_token
+        of_token = coordinates(words, per_token=per_token)
+        if not (of_token >= 0).any():
+            raise _without_units(document, splitter)
+        binding = _binding(tokens, of_token, method, seed)
+        probe = _bound(model, binding)
+        notes: tuple[Note, ...] = ()
+        n_trial = 0
+        if method.space.binary and is_hard(probe.start, probe.output):
+            answers, n_trial = ask(probe, _trial(binding)), _N_TRIAL
+            if is_hard(answers, probe.output):
+                method, notes = replace(method, link="probability"), (_HARD,)
+        prediction = _prediction(model.labels, check_start(probe.start), probe.output)
+        targets = question.indices(model.labels, prediction.ranked)
+        against = question.against_index(model.labels)
+        return cls(
+            model=model,
+            method=method,
+            tokens=tokens,
+            words=words,
+            of_token=of_token,
+            per_token=per_token,
+            binding=binding,
+            probe=probe,
+            prediction=prediction,
+            targets=targets,
+            against=against,
+            notes=notes,
+            n_trial=n_trial,
+            begun=begun,
+        )
+
+    @property
+    def cheap(self) -> bool:
+        """Whether models of this kind mostly cost little, so that more may be asked where no place is certain."""
+        return bool(getattr(self.model, "cheap", False))
+
+    @property
+    def link(self) -> str | Contrast:
+        """The link that is explained: that of the method, or a contrast of it."""
+        return self.method.link if self.against is None else Contrast(self.method.link, self.against)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units of the document."""
+        return units_of(self.tokens, self.words)
+
+    def check_units(self, found: Attribution) -> None:
+        """Check that an attribution of the same document has the same units."""
+        if self.units != found.units:
+            raise OptionError(
+                f"the attribution has {len(found.units)} units, expected the {len(self.words)} units of this "
+                f"explainer; explain the text with units={found.method.get('units')!r}"
+            )
+
+    def masked(
+        self, known: KnownScores, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
+    ) -> MaskedPredictions:
+        """Return the predictions of the model with units masked, from at most `budget` evaluations."""
+        probe, n_setup = self.probe, 0
+        if not self.method.space.binary:
+            reference = self.method.space.reference or self.model.references[0]
+            probe = _bound(self.model, replace(self.binding, space=TokenMask(reference), sigma=0.0))
+            n_setup = probe.n_setup
+            watch.asked(n_setup)
+        units, left = members(self.words, self.of_token), budget - n_setup
+        labels, target = self.model.labels, self.targets[0]
+        return MaskedPredictions(
+            probe, units, labels, target, self.link, known, left, batch_size, n_asked=n_setup, watch=watch
+        )
+
+    def attribution(
+        self,
+        solution: Solution,
+        settings: Mapping[str, Any],
+        seed: int,
+        tested: MaskedPredictions | None = None,
+        n_best: int = 0,
+    ) -> Attribution:
+        """Return the attribution of a solution, with evidence about the `n_best` units if they are `tested`.
+
+        A solution so far is that of the leading response alone.
+        """
+        words, solutions = self.words, (solution, *solution.others)
+        names = [self.model.labels[target] for target in self.targets[: len(solutions)]]
+        against = None if self.against is None else self.model.labels[self.against]
+        responses = tuple(
+            response_of(one, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
+            for one, name in zip(solutions, names, strict=True)
+        )
+        answered = self.probe if isinstance(self.probe, AnsweredProbe) else None
+        of_text = (*text_notes(self.tokens), *category_notes(self.tokens.document))
+        notes = (*of_text, *notes_of(solution, names, noun_of(settings)))
+        evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
+        return Attribution(
+            document=self.tokens.document.fields,
+            units=self.units,
+            responses=responses,
+            tokens=tokens_of(self.tokens, words),
+            prediction=self.prediction,
+            fit=fit_of(
+                solution, self.n_trial + (0 if tested is None else tested.n_asked), time.perf_counter() - self.begun
+            ),
+            notes=(*getattr(self.probe, "notes", ()), *self.notes, *notes),
+            method=settings,
+            model=identity(self.model),
+            seed=seed,
+            versions=dict(installed()),
+            truncation=self.tokens.truncation,
+            evidence=evidence,
+            answer=answered.answer if answered else None,
+        )
+
+
+def _without_units(document: Document, splitter: Splitter) -> EmptyTextError:
+    """Return the error that says why there is nothing to mask."""
+    fixed = ", ".join(field.name for field in document.fields if field.fixed)
+    where = f"outside of the fixed fields ({fixed})" if fixed else "in it"
+    return EmptyTextError(
+        f"text {document.text[:40]!r} has nothing {where} that is a unit by {splitter.name!r}, expected at "
+        "least one unit"
+    )
+
+
+def _binding(tokens: Tokens, of_token: Ints, method: Method, seed: int) -> Binding:
+    level = method.noise_level
+    if method.space.noisy and not level:
+        raise OptionError(
+            "sigma is not a number, expected a single standard deviation for a space with noise in all directions"
+        )
+    return Binding.of(tokens, method.space, of_token, seed=seed, sigma=level)
+
+
+def is_hard(scores: Floats, output: Output) -> bool:
+    """Return whether all scores `(n, k)` are probabilities of exactly 0 and 1, as of a model that names a class."""
+    return output.kind == "probabilities" and bool(np.isin(scores, (0.0, 1.0)).all())
+
+
+def _trial(binding: Binding) -> Floats:
+    """Return coordinates `(8, p)` of random halves of the words, always the same ones for a text and a seed."""
+    rng = np.random.default_rng(binding.noise_key)
+    return (rng.random((_N_TRIAL, binding.n_coordinates)) < 0.5).astype(np.float64)
+
+
+def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Prediction:
+    """Return the prediction that belongs to the scores `(1, k)` of the text itself."""
+    predicted = predictions(scores, output)[0]
+    if not output.has_classes:
+        return Prediction.of_values(labels, predicted, ranked=output.ranked)
+    return Prediction.of(labels, predicted, multilabel=output.multilabel)
+
+
+def _bound(model: Model, binding: Binding) -> Probe:
+    try:
+        return model.bind(binding)
+    except MemoryError as error:
+        message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
+        raise ModelError(message) from error
+
+
+def measure(
+    probe: Probe,
+    method: Method,
+    target: int,
+    rng: np.random.Generator,
+    *,
+    query: QueryOptions = AUTO_QUERY,
+    stopping: Stopping = NEVER,
+    known: KnownScores | None = None,
+    reporter: Reporter | None = None,
+    others: Sequence[int] = (),
+    link: str | Contrast | None = None,
+) -> Solution:
+    """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
+
+    The rows are chosen for the class `target`; `others` are further classes, which are solved from the same answers.
+    The `link` is that of the method by default.
+
+    Rows of zeros and ones whose scores are `known` are not asked again, and the scores of others are added. The
+    `reporter` is told of batches and rounds, and what it raises ends the measurement.
+    """
+    strategy, p = method.strategy, len(probe.scale)
+    if not stopping.never and not strategy.stops_early:
+        raise stopping.unsupported(method.name)
+    moving = probe.scale > 0 if strategy.needs_reference else np.ones(p, dtype=bool)
+    oracle = Oracle.of(
+        probe,
+        method.name,
+        link or method.link,
+        target,
+        moving,
+        binary=method.space.binary,
+        options=query,
+        known=known,
+    )
+    if reporter is not None:
+        oracle.cost.listener = reporter.asked
+        oracle.solved = lambda so_far: reporter.solved(lambda: _embedded(so_far(), oracle.active, p))
+    if not oracle.size:
+        return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
+    budget = method.budget(oracle.size, stops_early=not stopping.never)
+
+    def solve(oracle: Oracle) -> Solution:
+        return together(strategy, others, oracle, budget, deepcopy(rng), stopping)
+
+    return _embedded(repeated(solve, oracle, budget, others), oracle.active, p)
+
+
+def _embedded(solution: Solution, active: Ints, p: int) -> Solution:
+    """Return a solution for all p coordinates."""
+    return replace(
+        solution,
+        estimate=solution.estimate.embedded(active, p),
+        interactions=tuple(replace(one, units=_at(active, one.units)) for one in solution.interactions),
+        others=tuple(_embedded(other, active, p) for other in solution.others),
+    )
+
+
+def _at(active: Ints, pair: tuple[int, int]) -> tuple[int, int]:
+    """Return the coordinates of a pair among all p, from those among the active ones."""
+    return int(active[pair[0]]), int(active[pair[1]])
+
+
+def _constant(oracle: Oracle, p: int) -> Solution:
+    note = Note(
+        "constant",
+        "the model knows none of these words, or each is what masks it: all scores are 0; try another reference",
+    )
+    return Solution(Estimate(np.zeros(p), no_scatter(p), 0.0), oracle.text, oracle.cost, (note,))
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The settings with which texts are measured.
+
+    Attributes
+    ----------
+    method, splitter, query, stopping, seed
+        As of the `mase.Explainer`.
+    n_tested
+        Number of units whose evidence is paid from the budget.
+    further
+        Further settings to record, by name.
+    """
+
+    method: Method
+    splitter: Splitter
+    query: QueryOptions
+    stopping: Stopping
+    seed: int
+    n_tested: int
+    further: Mapping[str, Any]
+
+    def settings(self, method: Method) -> dict[str, Any]:
+        """Return all settings that decide the scores by a method, as plain JSON types."""
+        return describe(method) | {
+            "units": self.splitter.name,
+            "tolerance": self.stopping.tolerance,
+            "stable_top": self.stopping.stable_top,
+            "confidence": self.stopping.confidence,
+            "precision": self.query.precision,
+            **({"evidence": self.n_tested} if self.n_tested else {}),
+            **self.further,
+        }
+
+    def budget(self, probe: Probe) -> int:
+        """Return the number of samples for the coordinates of a document that are not constant."""
+        return self.method.budget(_n_coordinates(probe), stops_early=not self.stopping.never)
+
+    def attribution(
+        self, bound: BoundText, listener: Listener | None = None, *, tests: bool = True, stream: str = ""
+    ) -> Attribution:
+        """Return the attribution of a bound text.
+
+        Parameters
+        ----------
+        bound
+            The text.
+        listener
+            Is told of batches and rounds; None for nobody.
+        tests
+            Whether to gather the evidence now. Its part of the budget is kept free in any case.
+        stream
+            Name of a random stream of its own, for a part of a document.
+        """
+        probe, n_samples = bound.probe, self.budget(bound.probe)
+        settings, report = self._described(bound, n_samples), None
+        if listener is not None:
+            interim = partial(bound.attribution, settings=settings, seed=self.seed)
+            n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
+            report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
+        most, stopping = n_samples, self.stopping
+        asks_on = self.method.n_samples == AUTO and stopping.never
+        if asks_on and bound.cheap and _focuses(self.method):
+            at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
+            most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
+        for_scores = max(1, n_for_scores(most, self.n_tested) - bound.n_trial)
+        measured = replace(bound.method, n_samples=for_scores)
+        known = KnownScores() if tests and self.n_tested else None
+        rng = generator(self.seed, bound.tokens.document.key + stream)
+        first, *others = bound.targets
+        solution = measure(
+            probe,
+            measured,
+            first,
+            rng,
+            query=self.query,
+            stopping=stopping,
+            known=known,
+            reporter=report,
+            others=others,
+            link=bound.link,
+        )
+        if known is None:
+            return bound.attribution(solution, settings, self.seed)
+        tested = bound.masked(known, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
+        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+
+    def _described(self, bound: BoundText, n_samples: int) -> dict[str, Any]:
+        """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
+        probe = bound.probe
+        method, design = replace(bound.method, n_samples=n_samples), self.method.gaussian
+        if design is not None and callable(design.sigma):
+            method = resolve(method, sigma=design.sigma(_n_coordinates(probe)))
+        return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}
+
+
+def _focuses(method: Method) -> bool:
+    """Return whether the rows of a method go by the scores so far, so that more of them make these more certain."""
+    return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, DrawingDesign)
+
+
+def _n_coordinates(probe: Probe) -> int:
+    """Return the number of coordinates that change the input."""
+    return int(np.count_nonzero(probe.scale))
+
+
+_WORDS = Word()
+
+
+def check_zoom(zoom: int, splitter: Splitter) -> int:
+    """Return the number of units to zoom in to."""
+    zoom = check_integer("zoom", zoom, 0)
+    if zoom and isinstance(splitter, Word | WordPunct | Token | Dictionary):
+        raise OptionError(f"zoom is {zoom} with units={splitter.name!r}, expected larger units, as in units='sentence'")
+    return zoom
+
+
+def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measurement) -> Attribution:
+    """Return the attribution of the words in the units of largest absolute score.
+
+    It is of the same classes, by the same method, and from samples of its own.
+
+    Parameters
+    ----------
+    bound, found
+        The document as it was explained, and its attribution.
+    zoom
+        Number of units.
+    measurement
+        How the document was measured.
+    """
+    within = [bound.words.spans[unit] for unit in ranking(np.abs(found.scores))[:zoom]]
+    document, question = bound.tokens.document, Question.about(bound.model.labels, bound.targets, bound.against)
+    inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
+    further = {name: value for name, value in measurement.further.items() if name != "zoom"}
+    return replace(measurement, splitter=_WORDS, n_tested=0, further=further).attribution(inner, stream="\0zoom")

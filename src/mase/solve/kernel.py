@@ -1,0 +1,124 @@
+"""The kernel of `mase.estimators.kernel_ridge`: how alike two copies of a text are, and its means over mask rates."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mase.arrays import Floats
+from mase.solve.distributions import Mixture
+
+# How fast the likeness falls: copies that differ in a word of weight w are exp(-4 w) times as alike.
+_RATE = 2.0
+# Of more words, so few of all subsets are asked that it does not matter whether one was.
+_MOST_SUBSETS = 16
+# The least variance of a word under mask rates: one that is always kept has no effect.
+_TINY = 1e-200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """Likeness k(s, s') = a l + (1 - a) exp(2 (l - 1)) + c [s = s'] of copies of a text, with l = sum_j w_j s_j s'_j.
+
+    A copy is a row of signs: s_j = 1 if word j is kept, -1 if it is masked. The weights w are positive and sum to 1, so
+    that the agreement l is from -1 to 1. The three terms belong to effects of single words, to interactions of any
+    order, and to what is true of one copy alone. As exp(2 (l - 1)) is the product of (1 + r_j s_j s'_j) / (1 + r_j)
+    with r_j = tanh(2 w_j), and [s = s'] that with r_j = 1, the means over copies whose words are masked independently
+    are products as well.
+
+    Attributes
+    ----------
+    signs
+        The copies `(n, p)`.
+    weights
+        Weights of the words `(p,)`.
+    agreement, product
+        l and exp(2 (l - 1)) of all pairs of copies `(n, n)`, in single precision, which is why c is never 0.
+    """
+
+    signs: Floats
+    weights: Floats
+    agreement: NDArray[np.float32]
+    product: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, signs: Floats, weights: Floats) -> Self:
+        """Return the kernel of copies `(n, p)` for weights `(p,)`."""
+        scaled = (signs * np.sqrt(weights)).astype(np.float32)
+        agreement: NDArray[np.float32] = scaled @ scaled.T
+        product = agreement - np.float32(1)
+        product *= np.float32(_RATE)
+        np.exp(product, out=product)
+        return cls(signs, weights, agreement, product)
+
+    def matrix(self, linear: float, diagonal: Floats) -> Floats:
+        """Return k of all pairs `(n, n)` for a share a that is `linear`, with c and noise `(n,)` on the diagonal."""
+        mixed = self.product * np.float32(1 - linear)
+        mixed += np.float32(linear) * self.agreement
+        exact = mixed.astype(np.float64)
+        exact.flat[:: len(exact) + 1] += diagonal
+        return exact
+
+    def slopes(self, linear: float, own: float) -> Floats:
+        """Return the prior variances `(p,)` of the coefficients of the signs under fair coins; `own` is c.
+
+        Times s_j, they are also the covariances of these coefficients with the responses to the copies.
+        """
+        products = (share * ratios * np.exp(-np.log1p(ratios).sum()) for share, ratios in self._products(linear, own))
+        return np.asarray(sum(products, linear * self.weights))
+
+    def scores(self, linear: float, own: float, dual: Floats, shares: Floats, rates: Floats) -> Floats:
+        """Return the scores `(d, p)` of f(s) = sum_i dual_i k(s, s_i) under d mixtures of rates, see `covariances`.
+
+        Shares and rates are `(d, m, p)`.
+        """
+        found, means = linear * self.weights * (dual @ self.signs), 2 * rates - 1
+        for share, ratios in self._products(linear, own):
+            alike, pulls = self._alike(ratios, means, shares)
+            alike *= share * dual[:, None]
+            towards = (alike.T @ self.signs).reshape(means.shape)
+            towards -= alike.sum(axis=0).reshape(*means.shape[:-1], 1) * ratios * means
+            found = found + (pulls * towards).sum(axis=-2)
+        return np.asarray(2 * found)
+
+    def covariances(self, linear: float, own: float, mixture: Mixture) -> tuple[Floats, Floats]:
+        """Return the covariances `(n, p)` of responses with scores, if k is that of responses, and variances `(p,)`.
+
+        A score is the coefficient of a word in the least-squares regression on endless copies, which keep the words
+        independently at the rates of the mixture, with an intercept for each of its rows of rates.
+        """
+        means = 2 * mixture.rates - 1
+        spread = mixture.shares * (1 - means**2)
+        spread = spread / np.maximum(spread.sum(axis=0), _TINY)
+        together, variances = linear * self.weights * self.signs, linear * self.weights
+        for share, ratios in self._products(linear, own):
+            alike, pulls = self._alike(ratios, means, mixture.shares)
+            alike *= share
+            together += (alike @ pulls) * self.signs - alike @ (pulls * ratios * means)
+            both = np.log1p(ratios * means[:, None] * means)  # (m, m, p)
+            rest = np.exp(both.sum(axis=2, keepdims=True) - np.log1p(ratios).sum() - both)
+            variances = variances + share * ratios * (rest * spread[:, None] * spread).sum(axis=(0, 1))
+        return 2 * together, 4 * variances
+
+    def _products(self, linear: float, own: float) -> Iterator[tuple[float, Floats]]:
+        """Yield the share and the ratios r `(p,)` of the terms of k that are products."""
+        yield 1 - linear, np.tanh(_RATE * self.weights)
+        if len(self.weights) <= _MOST_SUBSETS:
+            yield own, np.ones(len(self.weights))
+
+    def _alike(self, ratios: Floats, means: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the mean of a product over the copies of each of all rows of rates, for each copy `(n, d m)`.
+
+        And how it changes with each word's sign, as a share of what a score is made of `(d, m, p)`. The mean signs
+        under the rates and their shares are `(d, m, p)` or `(m, p)`.
+        """
+        tilts = ratios * means
+        up, down = np.log1p(tilts), np.log1p(-tilts)
+        alike = self.signs @ ((up - down) / 2).reshape(-1, means.shape[-1]).T
+        alike += (up + down).sum(axis=-1).ravel() / 2 - np.log1p(ratios).sum()
+        np.exp(alike, out=alike)
+        spread = shares * (1 - means**2)
+        total = np.maximum(spread.sum(axis=-2, keepdims=True), _TINY)
+        return alike, spread * ratios / (1 - tilts**2) / total

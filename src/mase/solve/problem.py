@@ -1,0 +1,369 @@
+"""Rows, Problem, Estimate: the values that the parts exchange."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mase.arrays import Bools, Floats, Ints, equal_fields
+from mase.errors import ShapeError
+from mase.solve.distributions import Aim, Covariance, Laws, centred, no_scatter
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The distribution of the coordinates: mean `center` (a number for all p) and covariance Sigma.
+
+    The paper's NLGP is `center = 1`: the text itself. 0 is the reference.
+    """
+
+    center: float
+    covariance: Covariance
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """n points at which to evaluate the model.
+
+    Attributes
+    ----------
+    coordinates
+        `(n, p)`: the points.
+    deviations
+        `(n, p)`: the regressors z, which are the coordinates minus the centre of the row.
+    weights
+        `(n,)`: weight of each row in a regression.
+    paired
+        Whether rows 2i and 2i+1 are mirror images (z, -z) about one centre. A pair counts as one independent unit.
+    center
+        The common centre of all rows; None if rows have different centres (along a path).
+    covariance
+        Sigma of the distribution of z.
+    divisible
+        Whether the first rows alone are a sample of the same kind.
+    exhaustive
+        Whether the rows are all possible rows and none was drawn. Coefficients then have no sampling error.
+    n_exact
+        Number of leading independent rows with infinite weight. A constrained estimator fits them exactly; other
+        estimators ignore them.
+    n_certain
+        Number of independent rows after these that every draw has. Their residuals are no sampling error.
+    starts
+        Index of the first row of each round.
+    laws
+        The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
+    aim
+        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
+    further
+        The same for further effects of the coordinates, by name; empty without an aim.
+    """
+
+    coordinates: Floats
+    deviations: Floats
+    weights: Floats
+    paired: bool
+    center: float | None
+    covariance: Covariance
+    divisible: bool = True
+    exhaustive: bool = False
+    n_exact: int = 0
+    n_certain: int = 0
+    starts: tuple[int, ...] = (0,)
+    laws: Laws | None = None
+    aim: Aim | None = None
+    further: Mapping[str, Aim] = field(default_factory=dict)
+
+    __eq__ = equal_fields
+
+    def head(self, n: int) -> "Sample":
+        """Return the sample of the first n rows; n must be even if rows are paired."""
+        assert not (self.paired and n % 2)
+        return replace(
+            self,
+            coordinates=self.coordinates[:n],
+            deviations=self.deviations[:n],
+            weights=self.weights[:n],
+            starts=tuple(start for start in self.starts if start < n),
+            laws=None if self.laws is None else self.laws.rows(slice(n)),
+        )
+
+    def joined(self, more: "Sample") -> "Sample":
+        """Return the sample of these rows followed by a round `more`, which must have the same centre."""
+        assert self.center == more.center
+        assert self.paired == more.paired
+        return replace(
+            self,
+            coordinates=np.concatenate([self.coordinates, more.coordinates]),
+            deviations=np.concatenate([self.deviations, more.deviations]),
+            weights=np.concatenate([self.weights, more.weights]),
+            starts=(*self.starts, len(self.coordinates)),
+            laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
+        )
+
+    def scaled(self, factor: float) -> "Sample":
+        """Return the sample with weights times `factor`."""
+        return replace(self, weights=factor * self.weights)
+
+    def mixed(self, other: "Sample") -> "Sample":
+        """Return the sample whose weights are the sums of these and those of another sample of the same rows."""
+        weights, laws = self.weights + other.weights, None
+        if self.laws is not None and other.laws is not None:
+            laws = self.laws.mixed(self.weights, other.laws, other.weights)
+        return replace(self, weights=weights, laws=laws)
+
+    def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
+        """Return the regression problem for `responses` `(n,)` (and `gradients` `(n, p)`) at these points.
+
+        `base` is the response at the centre. Mirrored rows become half differences, which need neither a base nor an
+        intercept: every even-order term of the model cancels.
+        """
+        if not self.paired:
+            return self._problem(self.deviations, responses, self.weights, base, gradients)
+        odd = (responses[0::2] - responses[1::2]) / 2
+        weights = (self.weights[0::2] + self.weights[1::2]) / 2
+        slopes = None if gradients is None else (gradients[0::2] + gradients[1::2]) / 2
+        return self._problem(self.deviations[0::2], odd, weights, 0.0, slopes)
+
+    def _problem(
+        self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
+    ) -> "Problem":
+        """Return the problem of independent rows, with the exact rows and the laws separated."""
+        m = self.n_exact
+        exact = (z[:m], y[:m]) if m else None
+        slopes = None if gradients is None else gradients[m:]
+        laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
+        problem = Problem(
+            z=z[m:],
+            y=y[m:],
+            weights=weights[m:],
+            base=base,
+            intercept=not self.paired,
+            covariance=self.covariance,
+            gradients=slopes,
+            exact=exact,
+            exhaustive=self.exhaustive,
+            laws=laws,
+            aim=self.aim,
+            further=self.further,
+            n_certain=self.n_certain,
+        )
+        return problem if laws is None else problem.split()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Estimate gamma `(p,)` from y ~ intercept + z.gamma, rows independent.
+
+    Attributes
+    ----------
+    z, y, weights
+        Regressors `(n, p)`, responses `(n,)` and weights `(n,)`.
+    base
+        Response at z = 0, which Theorem 1 subtracts; None if it was not evaluated.
+    intercept
+        Whether a regression needs an intercept (mirrored rows do not).
+    covariance
+        Sigma of the distribution of z.
+    gradients
+        `(n, p)` derivatives of the response with respect to the coordinates, for white-box estimators only.
+    exact
+        Regressors `(m, p)` and responses `(m,)` of further rows that the coefficients must fit exactly; None if there
+        are none.
+    exhaustive
+        Whether the rows are all possible rows of the design.
+    laws
+        The laws of the rows; None if they are not known, and for half differences of mirrored rows.
+    aim
+        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
+    further
+        The same for further effects of the coordinates, by name.
+    n_certain
+        Number of leading rows that every draw has.
+    """
+
+    z: Floats
+    y: Floats
+    weights: Floats
+    base: float | None
+    intercept: bool
+    covariance: Covariance
+    gradients: Floats | None = None
+    exact: tuple[Floats, Floats] | None = None
+    exhaustive: bool = False
+    laws: Laws | None = None
+    aim: Aim | None = None
+    further: Mapping[str, Aim] = field(default_factory=dict)
+    n_certain: int = 0
+
+    __eq__ = equal_fields
+
+    @property
+    def n(self) -> int:
+        """Number of independent rows."""
+        return len(self.z)
+
+    @property
+    def p(self) -> int:
+        """Number of coordinates."""
+        return int(self.z.shape[1])
+
+    @property
+    def groups(self) -> Ints | None:
+        """The intercept of each row `(n,)`; None if there is at most one."""
+        return None if self.laws is None else self.laws.groups
+
+    @property
+    def n_intercepts(self) -> int:
+        """Number of intercepts."""
+        return int(self.intercept) if self.groups is None else len(np.unique(self.groups))
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether the rows stand for a sample without end: they are all possible rows and determine gamma."""
+        return self.exhaustive and self.n - self.n_intercepts >= self.p
+
+    def rows(self, chosen: slice | Bools | Ints) -> "Problem":
+        """Return the problem of some of the rows."""
+        z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
+        slopes = None if self.gradients is None else self.gradients[chosen]
+        laws = None if self.laws is None else self.laws.rows(chosen)
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, n_certain=0)
+
+    def split(self) -> "Problem":
+        """Return the problem in which a row of several laws is several rows, each of one law."""
+        assert self.laws is not None
+        rows, law = np.nonzero(self.laws.shares.T)
+        shares = self.laws.shares[law, rows]
+        if (shares == 1).all():
+            return self
+        laws = replace(self.laws, shares=np.equal.outer(np.arange(len(self.laws.shares)), law).astype(np.float64))
+        return replace(self.rows(rows), weights=self.weights[rows] * shares, laws=laws)
+
+    def squares(self, values: Floats) -> float:
+        """Return sum w (v - mean)^2 for values `(n,)`, with one mean for each intercept; 0 without an intercept."""
+        return float(self.weights @ (centred(values, self.weights, self.groups) if self.intercept else values) ** 2)
+
+    def centred(self) -> tuple[Floats, Floats]:
+        """Return z `(n, p)` and y `(n,)` times sqrt(weight), minus the weighted mean of the rows of each intercept."""
+        z, y = self.z, self.y
+        if self.intercept:
+            z, y = centred(z, self.weights, self.groups), centred(y, self.weights, self.groups)
+        if (self.weights == 1).all():
+            return z, y
+        root = np.sqrt(self.weights)
+        return z * root[:, None], y * root
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The result of an estimator: gamma `(p,)`, its covariance and its degrees of freedom.
+
+    `covariance` is `(p, p)`. With more than `mase.solve.distributions.MOST_CORRELATED` coordinates it holds only the
+    variances `(p,)`, and covariances count as 0. It is NaN if gamma estimates nothing. `fallback` is a sentence that
+    says why the estimator fell back to another one; None if it did not. With a `prior` there may be few rows.
+    `penalty` names what a penalty or a bound takes from gamma however many rows there are; None if there is none.
+    `leverages` `(n,)` are the changes of z.gamma with the row's own centred response; None if they are unknown.
+    `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
+    `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
+    `bias` `(p,)` is the size of what a prior takes from gamma, which is the same with every seed; None for none.
+    `further` has the estimates of other effects of the coordinates, by name.
+    """
+
+    gamma: Floats
+    covariance: Floats
+    dof: float
+    fallback: str | None = None
+    prior: bool = False
+    penalty: str | None = None
+    leverages: Floats | None = None
+    changes: Floats | None = None
+    of_noise: Floats | None = None
+    bias: Floats | None = None
+    further: Mapping[str, "Estimate"] = field(default_factory=dict)
+
+    __eq__ = equal_fields
+
+    @property
+    def variances(self) -> Floats:
+        """Variances `(p,)` of the coefficients."""
+        return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
+
+    def covariances(self, first: Ints, second: Ints) -> Floats:
+        """Return the covariances `(a, b)` of some coefficients `(a,)` with others `(b,)`."""
+        if self.covariance.ndim == 2:
+            return self.covariance[np.ix_(first, second)]
+        return np.where(first[:, None] == second, self.covariance[first][:, None], 0.0)
+
+    def draws(self, rng: np.random.Generator, n: int, width: float = 1.0) -> Floats:
+        """Return n draws `(n, p)` of independent normal values with these means, and `width` times their errors."""
+        errors = width * np.sqrt(np.maximum(self.variances, 0.0))
+        return self.gamma + errors * rng.standard_normal((n, len(self.gamma)))
+
+    def at(self, chosen: Ints) -> "Estimate":
+        """Return the estimate of some of the coefficients `(a,)`."""
+        spread = self.covariance[chosen if self.covariance.ndim == 1 else np.ix_(chosen, chosen)]
+        bias = None if self.bias is None else self.bias[chosen]
+        return replace(self, gamma=self.gamma[chosen], covariance=spread, bias=bias)
+
+    def sums(self, groups: Iterable[Ints]) -> tuple[Floats, Floats]:
+        """Return the sum `(g,)` of the coefficients of each of g groups, and its standard error `(g,)`."""
+        groups = list(groups)
+        if all(len(group) == 1 for group in groups):
+            own = np.array(groups, dtype=np.int64).ravel()
+            return self.gamma[own], np.sqrt(np.maximum(self.variances[own], 0.0))
+        pairs = [(self.gamma[group].sum(), self.covariances(group, group).sum()) for group in groups]
+        sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        return sums, np.sqrt(np.maximum(variances, 0.0))
+
+    def total_errors(self, groups: Iterable[Ints]) -> Floats:
+        """Return the errors `(g,)` of the sum of the coefficients of each of g groups, with the bias of a prior.
+
+        They are those to the sums that endless rows would give; standard errors are those between seeds.
+        """
+        groups = list(groups)
+        _, errors = self.sums(groups)
+        bias = np.zeros(len(self.gamma)) if self.bias is None else self.bias
+        return np.hypot(errors, np.array([bias[group].sum() for group in groups], dtype=np.float64))
+
+    def embedded(self, active: Ints, p: int) -> "Estimate":
+        """Return the estimate of p coefficients: these at the indices `active` `(a,)`, and exact zeros elsewhere.
+
+        Raises
+        ------
+        ShapeError
+            If there are not `a` coefficients.
+        """
+        self.check(len(active))
+        if len(active) == p:
+            return self
+        gamma, spread = np.zeros(p), no_scatter(p)
+        gamma[active] = self.gamma
+        spread[active if spread.ndim == 1 else np.ix_(active, active)] = (
+            self.variances if spread.ndim == 1 else self.covariance
+        )
+        bias = None if self.bias is None else np.zeros(p)
+        if bias is not None:
+            bias[active] = self.bias
+        further = {name: one.embedded(active, p) for name, one in self.further.items()}
+        return replace(self, gamma=gamma, covariance=spread, bias=bias, further=further)
+
+    def check(self, p: int) -> None:
+        """Check that these are p coefficients with their covariance, and so are those of further effects.
+
+        Raises
+        ------
+        ShapeError
+            If they are not.
+        """
+        shape, spread = np.shape(self.gamma), np.shape(self.covariance)
+        if shape != (p,) or spread not in {(p,), (p, p)}:
+            raise ShapeError(
+                f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
+                f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
+            )
+        for one in self.further.values():
+            one.check(p)
+
+    def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
+        """Return the estimate after a change of it and of the estimates of further effects."""
+        return replace(change(self), further={name: change(one) for name, one in self.further.items()})

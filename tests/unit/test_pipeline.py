@@ -1,0 +1,100 @@
+"""Tests of `mase.pipeline`."""
+
+import re
+
+import pytest
+
+import mase
+from mase.attribution.json import dumps, from_dict, loads, to_dict
+from mase.errors import DataError, OptionError
+from mase.testing import LogisticClassifier
+
+WORTH = {"good": 1.0, "dull": -2.0, "fine": 0.5, "long": 0.25}
+TEXT = "The cast is good! The plot is dull, but fine. It is long. Nothing else."
+
+
+def explained(**options):
+    model = mase.models.Callable(LogisticClassifier(WORTH), ["neg", "pos"])
+    explainer = mase.Explainer(model, **{"units": "sentence", "link": "logit", "n_samples": 64} | options)
+    return explainer(TEXT, target="pos")
+
+
+def test_the_words_of_the_strongest_sentences_have_the_scores_of_an_additive_function():
+    found = explained(zoom=2)
+    assert found.scores.tolist() == pytest.approx([1.0, -1.5, 0.25, 0.0], abs=1e-3)
+    expected = dict.fromkeys(["The", "cast", "is", "plot", "but"], 0.0)
+    expected |= {"good!": 1.0, "dull,": -2.0, "fine.": 0.5}
+    assert "".join(found.zoomed.words) == "".join(TEXT.partition(" It")[0].split())
+    assert dict(found.zoomed.as_list()) == pytest.approx(expected, abs=1e-3)
+    assert (found.zoomed.target, found.zoomed.method["units"], found.method["zoom"]) == ("pos", "word", 2)
+    assert "zoom" not in found.zoomed.method
+
+
+def test_a_zoom_changes_nothing_else_and_counts_its_own_cost():
+    plain, found = explained(), explained(zoom=1)
+    assert (plain.zoomed, plain.scores.tolist(), plain.fit.n_queries) == (
+        None,
+        found.scores.tolist(),
+        found.fit.n_queries,
+    )
+    assert found.zoomed.fit.n_queries > 0
+    assert dict(found.zoomed.as_list())["dull,"] == pytest.approx(-2.0, abs=1e-3)
+
+
+def test_the_rest_stays_in_place():
+    seen = []
+
+    def watch(texts):
+        seen.extend(texts)
+        return [[0.5, 0.5 + 0.01 * len(text)] for text in texts]
+
+    model = mase.models.Callable(watch, ["a", "b"], outputs="logits")
+    explainer = mase.Explainer(model, units="sentence", zoom=1, n_samples=64)
+    explainer("One two. A much longer sentence than that.")
+    assert "One two. A longer sentence than that." in seen
+    assert not any("two" in text and "One" not in text for text in seen)
+
+
+def test_units_of_fields_are_zoomed_in_their_field():
+    def predict(records):
+        return [[0.0, ("bad" in one["b"]) - 2.0 * ("bad" in one["a"])] for one in records]
+
+    model = mase.models.Callable(predict, ["x", "y"], outputs="logits")
+    document = {"a": "So bad.", "b": "So bad."}
+    found = mase.Explainer(model, units="line", zoom=1, n_samples=32)(document, target="y").zoomed
+    assert [(unit.field, unit.text) for unit in found.units] == [("a", "So"), ("a", "bad.")]
+    assert found.scores.tolist() == pytest.approx([0.0, -2.0], abs=1e-3)
+
+
+def test_json_holds_the_zoomed_attribution_whole():
+    found = explained(zoom=2)
+    again = loads(dumps(found))
+    assert again == found
+    assert dumps(again) == dumps(found)
+    plain = to_dict(found)
+    assert from_dict(plain["zoomed"]) == found.zoomed
+    plain["zoomed"]["document"][0]["text"] = plain["document"][0]["text"][:-1] + "?"
+    with pytest.raises(DataError, match="zoomed: 'document' is another one"):
+        from_dict(plain)
+    plain = to_dict(found)
+    plain["zoomed"]["units"][0]["text"] = "zzz"
+    with pytest.raises(DataError, match=r"zoomed: units\[0\]: 'text'"):
+        from_dict(plain)
+    plain = to_dict(found)
+    plain["zoomed"]["zoomed"] = to_dict(found.zoomed)
+    with pytest.raises(DataError, match="zoomed: 'zoomed' is an attribution"):
+        from_dict(plain)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"zoom": -1}, "zoom is -1, expected an integer >= 0"),
+        ({"zoom": True}, "zoom is True"),
+        ({"zoom": 1.5}, "zoom is 1.5"),
+        ({"zoom": 2, "units": "word"}, "zoom is 2 with units='word', expected larger units"),
+    ],
+)
+def test_what_cannot_be_zoomed(options, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        explained(**options)
