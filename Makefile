@@ -16,7 +16,7 @@ DOCS_STAMP := $(DOCS)/.installed
 # A language model is too large for every set-up: a wheel of 94 MB, and 540 MB in the user's cache.
 SMOLLM2 := $(VENV)/.smollm2
 
-.PHONY: demo cite-demo docs notebooks pictures test lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
 	confirmation confirmation-models faults corpora bench bench-peers bench-inputs pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -77,9 +77,16 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Two processes share the files of tests.
-test: lint
+# The ordinary tests, in about two minutes on two cores; two processes share the files.
+test: $(STAMP)
 	$(BIN)/pytest -n 2
+
+# What takes other processes, servers, browsers, corpora and long examples, in about ten minutes.
+test-slow: $(STAMP)
+	$(BIN)/pytest -n 2 -m slow
+
+# Before a release: everything else that can be checked.
+release: lint test test-slow planted hostile faults lowest pages
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
 browser: $(STAMP) browser-tools
@@ -111,9 +118,9 @@ lowest-core:
 	.venv-lowest-core/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
 	.venv-lowest-core/bin/pytest -W ignore::DeprecationWarning $(WITHOUT_FRAMEWORKS)
 
-WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution outputs test_theory.py \
-	test_registry.py test_plain_install.py \
-	$(addprefix regression/,test_covariance.py test_diagnostics.py test_stopping.py))
+WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution test_outputs.py \
+	test_theory.py test_registry.py test_plain_install.py \
+	$(addprefix solve/,test_distributions.py test_quality.py test_strategy.py))
 
 # transformers 5.5 itself refuses a tokenizer whose chat template is written as a list, and two kinds of wrong labels.
 NOT_WITH_LOWEST := -k "not (test_what_does_no_harm_does_not_matter and changes6) and \
@@ -124,7 +131,7 @@ keras:
 	$(PYTHON) -m venv .venv-keras
 	.venv-keras/bin/pip install --quiet --constraint constraints.txt tensorflow-cpu jax keras --editable . pytest hypothesis
 	for backend in tensorflow jax; do \
-		KERAS_BACKEND=$$backend TF_CPP_MIN_LOG_LEVEL=3 .venv-keras/bin/pytest -W ignore -rs tests/unit/models/test_keras.py || exit 1; \
+		KERAS_BACKEND=$$backend TF_CPP_MIN_LOG_LEVEL=3 .venv-keras/bin/pytest -W ignore -rs tests/unit/models/test_keras.py tests/unit/models/torch/test_keras.py || exit 1; \
 	done
 
 # Compare every result of this working tree with that of a commit, on this machine: make pin BASE=main

@@ -90,13 +90,13 @@ def fast_bfloat16(monkeypatch):
 
     A torch built without bfloat16 still cannot run an LSTM in it.
     """
-    monkeypatch.setattr("mase.models.torch.devices.multiplies_bfloat16", lambda device: True)
+    monkeypatch.setattr("mase.models.torch.probe.multiplies_bfloat16", lambda device: True)
 
 
 @pytest.fixture
 def slow_bfloat16(monkeypatch):
     """As on a processor that has no instructions for bfloat16."""
-    monkeypatch.setattr("mase.models.torch.devices.multiplies_bfloat16", lambda device: False)
+    monkeypatch.setattr("mase.models.torch.probe.multiplies_bfloat16", lambda device: False)
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,8 @@ def _cases(model: Model, device: str) -> dict[str, Case]:
     }
     explainers = {one: mase.Explainer(model, n_samples=N, precision=one, evidence=0) for one in PRECISIONS}
     if device != "cpu":
-        explainers["float32, least squares"] = mase.Explainer(model, n_samples=N, estimator="least-squares", evidence=0)
+        method = "mase+estimator=least-squares"
+        explainers["float32, least squares"] = mase.Explainer(model, n_samples=N, method=method, evidence=0)
         explainers["float32, mase-nlgp"] = mase.Explainer(model, method="mase-nlgp", n_samples=N, evidence=0)
     return cases | {f"explanation, {name}": lambda e=one: e(TEXT) for name, one in explainers.items()}
 

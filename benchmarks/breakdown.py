@@ -19,7 +19,7 @@ import mase.solve.oracle as oracles
 import mase.solve.regression as designed
 from core import TEXT, N
 from mase.estimators.kernel_ridge import KernelRidge, _Fit
-from mase.estimators.moments import Moment
+from mase.estimators.linear import Moment
 from timing import provenance, write
 
 ROUNDS, WARMING = 25, 2

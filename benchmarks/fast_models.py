@@ -115,7 +115,7 @@ def main() -> None:
             "mase": each(texts, mase.Explainer(pipeline, **options)),
             "mase, without evidence": each(texts, mase.Explainer(pipeline, evidence=0, **options)),
             "the same, least squares": each(
-                texts, mase.Explainer(pipeline, estimator="least-squares", evidence=0, **options)
+                texts, mase.Explainer(pipeline, method="mase+estimator=least-squares", evidence=0, **options)
             ),
             **peers(pipeline, texts, n_rows),
         }

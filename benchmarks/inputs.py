@@ -30,14 +30,14 @@ from inputs_peers import BATCH, LIBRARIES, Input, Reading
 from mase.arrays import Floats
 from mase.document import Document
 from mase.files import drop_cut_line
-from mase.metrics.flips import flips
+from mase.metrics.curves import flips
 from mase.metrics.masking import masker, with_cache
 from mase.models.bundled import folder
 from mase.models.bundled.bert import base_folder, tokenizer
 from mase.models.bundled.files import Vocabulary
 from mase.statistics import paired_mean
 from mase.units import splitter
-from mase.units.grouping import group
+from mase.units.splitters import group
 from mase_paper.datasets import load
 from timing import provenance, write
 
@@ -102,7 +102,7 @@ def sentence_cases(reading: Reading) -> Iterator[Case]:
 
 def long_cases(reading: Reading) -> Iterator[Case]:
     """Yield reviews of which the LSTM reads half or less, and whose windows it classifies correctly."""
-    explainer = mase.Explainer(reading.adapter, units="sentence", long="windows", n_samples=N["long texts"], evidence=0)
+    explainer = mase.Explainer(reading.adapter, units="sentence", windows=True, n_samples=N["long texts"], evidence=0)
     for text, label in reviews():
         cut = reading.adapter.encode(text).truncation
         if cut is None or not TOKENS[0] <= cut.n_total <= TOKENS[1]:

@@ -109,7 +109,7 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
     n = ids.shape[1]
 
     def by_mase(long: Any) -> str:
-        found = mase.Explainer("bert-imdb", units="sentence", n_samples=N, long=long, evidence=0)(text)
+        found = mase.Explainer("bert-imdb", units="sentence", n_samples=N, windows=long, evidence=0)(text)
         if found.truncation is None:
             return f"{len(found.windows)} windows, all {len(found.units)} sentences have scores"
         kept, total = found.truncation.n_kept, found.truncation.n_total
@@ -143,8 +143,8 @@ def long_attempts(reading: Reading, lstm: Reading, text: str) -> list[Attempt]:
         return "explained"
 
     return [
-        ("long texts", "mase", "`explainer(text)`", tried(lambda: by_mase("cut"))),
-        ("long texts", "mase", '`long="windows"`', tried(lambda: by_mase("windows"))),
+        ("long texts", "mase", "`explainer(text)`", tried(lambda: by_mase(False))),
+        ("long texts", "mase", "`windows=True`", tried(lambda: by_mase(True))),
         ("long texts", "shap", "`shap.Explainer(pipeline)`", tried(lambda: by_shap(pipe))),
         ("long texts", "shap", "a pipeline with `truncation=True`", tried(lambda: by_shap(cutting), cut=True)),
         ("long texts", "captum", "all token ids", tried(by_captum)),

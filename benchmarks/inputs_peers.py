@@ -16,7 +16,7 @@ from mase.document import Document
 from mase.metrics.given import align
 from mase.text import Span
 from mase.units import splitter
-from mase.units.grouping import group
+from mase.units.splitters import group
 
 __all__ = ["BATCH", "LIBRARIES", "Input", "Reading"]
 
@@ -135,7 +135,7 @@ class Input:
 def by_mase(given: Input) -> Floats:
     """Return the scores of mase with its default method."""
     explainer = mase.Explainer(
-        given.reading.adapter, units=given.units, n_samples=given.n, long="windows" if given.long else "cut", evidence=0
+        given.reading.adapter, units=given.units, n_samples=given.n, windows=given.long, evidence=0
     )
     return explainer(given.document, target=given.target).scores
 

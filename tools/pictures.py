@@ -39,7 +39,7 @@ def main() -> None:
     explainer = mase.Explainer("lstm-imdb", evidence=5)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         many, one = Path(folder) / "many.html", Path(folder) / "one.html"
-        mase.Attributions(explainer(text) for text in REVIEWS).to_html(many)
+        mase.attribution.Attributions(explainer(text) for text in REVIEWS).to_html(many)
         explainer(REVIEWS[THIRD - 1]).to_html(one)
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shown = ", ".join(f"#t{number}" for number in range(THIRD, THIRD + 3))

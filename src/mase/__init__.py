@@ -12,7 +12,6 @@ from mase.registry import lazy_names
 if TYPE_CHECKING:
     from mase import models as models
     from mase.attribution.attribution import Attribution as Attribution
-    from mase.attribution.attribution import Attributions as Attributions
     from mase.attribution.json import load as load
     from mase.checking import check as check
     from mase.citing import cite as cite
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
     from mase.explainer import Explainer as Explainer
     from mase.explainer import explain as explain
     from mase.methods import METHODS as METHODS
-    from mase.methods import Method as Method
     from mase.metrics.evaluation import evaluate as evaluate
-    from mase.notebook import Widget as Widget
-    from mase.progress import Progress as Progress
-    from mase.solve.oracle import QueryOptions as QueryOptions
-    from mase.solve.strategy import Stopping as Stopping
     from mase_corpora.differences import compare as compare
     from mase_corpora.read import open_run as open_run
     from mase_corpora.running import run as run
@@ -37,57 +31,65 @@ __version__ = "0.3.0.dev0"
 __all__ = [
     "METHODS",
     "Attribution",
-    "Attributions",
     "Document",
     "Explainer",
     "MaseError",
-    "Method",
-    "Progress",
-    "QueryOptions",
-    "Stopping",
-    "Widget",
     "__version__",
     "check",
     "cite",
-    "compare",
     "evaluate",
     "explain",
     "load",
     "models",
-    "open_run",
-    "run",
-    "summarise",
 ]
 
+# Corpora: the functions of `mase_corpora`, which stay here and are not listed.
+_OF_CORPORA = {
+    "compare": "mase_corpora.differences",
+    "open_run": "mase_corpora.read",
+    "run": "mase_corpora.running",
+    "summarise": "mase_corpora.summary",
+}
+# Names of earlier releases, gone in 0.5, and where they are from now on.
+_FORMER = {
+    "Attributions": "mase.attribution",
+    "Method": "mase.methods",
+    "Progress": "mase.progress",
+    "QueryOptions": "mase.solve.oracle",
+    "Stopping": "mase.options",
+    "Widget": "mase.notebook",
+}
 
 if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones too
-    __getattr__, __dir__ = lazy_names(
+    _named, __dir__ = lazy_names(
         __name__,
         __all__,
         {
             "Attribution": "mase.attribution",
-            "Attributions": "mase.attribution",
             "Document": "mase.document",
             "Explainer": "mase.explainer",
             "METHODS": "mase.methods",
             "MaseError": "mase.errors",
-            "Method": "mase.methods",
-            "Progress": "mase.progress",
-            "QueryOptions": "mase.solve.oracle",
-            "Stopping": "mase.solve.strategy",
-            "Widget": "mase.notebook",
             "check": "mase.checking",
             "cite": "mase.citing",
-            "compare": "mase_corpora.differences",
             "evaluate": "mase.metrics.evaluation",
             "explain": "mase.explainer",
             "load": "mase.attribution.json",
             "models": "mase.models",
-            "open_run": "mase_corpora.read",
-            "run": "mase_corpora.running",
-            "summarise": "mase_corpora.summary",
-        },
+        }
+        | _OF_CORPORA
+        | _FORMER,
         needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
         | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
         | {"Widget": [("anywidget", "notebook")]},
     )
+
+    def __getattr__(name):
+        if name in _FORMER:
+            import warnings
+
+            instead = (
+                "batch_size and precision of mase.Explainer" if name == "QueryOptions" else f"{_FORMER[name]}.{name}"
+            )
+            warnings.warn(f"mase.{name} is gone in mase 0.5; use {instead}", DeprecationWarning, stacklevel=2)
+        return _named(name)

@@ -19,7 +19,7 @@ from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_toke
 from mase.models.language.base import Continuation, LanguageModel, Prompt
 from mase.models.language.open import language_model
 from mase.models.language.prompts import CONTEXT, QUERY, Template
-from mase.options import CiteOptions
+from mase.options import CiteOptions, former_listener
 from mase.progress import Listener
 from mase.target import Label, Target
 from mase.text import Span
@@ -40,7 +40,7 @@ def cite(
     parts: Units | Sequence[Span] = PARTS,
     template: Prompt | Template | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
-    listener: Listener | None = None,
+    on_progress: Listener | None = None,
     **options: Unpack[CiteOptions],
 ) -> Attribution:
     """Return which parts of the context make a language model give an answer.
@@ -70,11 +70,11 @@ def cite(
         of the texts stand for them. By default, the user writes "Context: ...", then "Query: ..." if there is a query.
     max_new_tokens
         Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
-    listener
-        What is told how far it is, as by `mase.Explainer.follow`.
+    on_progress
+        A function that is told how far it is, as in a call of `mase.Explainer`.
     **options
         The options of `mase.Explainer`, among them `units` ("sentence" by default; "document", "paragraph", "word"),
-        `n_samples`, `seed` and `stable_top`. `link` is "logit" (the log-odds of the answer) by default, or
+        `n_samples`, `seed` and `stopping`. `link` is "logit" (the log-odds of the answer) by default, or
         "log-probability", "mean-log-probability" (per token) or "probability".
 
     Returns
@@ -93,12 +93,15 @@ def cite(
         If the prompt is too long, or the model fails.
     """
     check_max_new_tokens(max_new_tokens)
+    on_progress = former_listener(options, on_progress)
     prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
     generated = answer is None
     if answer is None:
         prompted = prompted.reading()
     reply = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
-    return prompted.answered(reply, generated=generated, against=against, parts=parts, **options).attribution(listener)
+    return prompted.answered(reply, generated=generated, against=against, parts=parts, **options).attribution(
+        on_progress
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,7 @@ class Answered:
 
     def attribution(self, listener: Listener | None = None) -> Attribution:
         """Return which units of the prompt raise the probability of the answer."""
-        if listener is None:
-            return self.explainer(self.document, target=self.target, against=self.against)
-        return self.explainer.follow(self.document, listener, target=self.target, against=self.against)
+        return self.explainer(self.document, target=self.target, against=self.against, on_progress=listener)
 
 
 @dataclass(frozen=True, slots=True)

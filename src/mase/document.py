@@ -353,3 +353,17 @@ def valid_text(text: str) -> str:
     'caf�.csv'
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def is_split(source: object) -> bool:
+    """Return whether it is a mapping from names to tables, such as a `DatasetDict`."""
+    return isinstance(source, Mapping) and bool(source) and all(names_in(one) is not None for one in source.values())
+
+
+def names_in(source: Any) -> Sequence[Any] | None:
+    """Return the names of the columns of a table; None if it is no table."""
+    if isinstance(source, Mapping) or len(getattr(source, "shape", ())) != 2:
+        return None
+    # pyarrow and datasets have names of columns; the `columns` of pandas and polars are names.
+    names = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    return None if names is None else list(names)

@@ -10,12 +10,12 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.defaults import is_integer
 from mase.errors import OptionError
 from mase.links import Contrast, Output
 from mase.models.base import Probe
 from mase.models.batching import UNWATCHED, Watch, ask
 from mase.responses import predictions, respond
-from mase.scalars import is_integer
 from mase.solve.oracle import KnownScores
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.

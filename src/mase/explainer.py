@@ -1,31 +1,41 @@
 """Explainer and explain: options in, results out."""
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from mase.attribution.attribution import Attribution, Attributions
 from mase.attribution.evidence import Changed, chosen
-from mase.defaults import EVIDENCE, NSamples
-from mase.document import Document, Input, Scalar, check_no_model, is_single
+from mase.defaults import EVIDENCE, NSamples, Precision
+from mase.document import Document, Input, Scalar, check_no_model, is_single, is_split
 from mase.errors import DataError, OptionError
 from mase.evidence import check_evidence, n_for_evidence
 from mase.links import Link
 from mase.long_texts import MaskedWindow, explained, masked, with_evidence
-from mase.methods import Method, suited
+from mase.methods import Method, Variant, suited
 from mase.models.base import Model
 from mase.models.limits import is_taken
 from mase.models.open import adapt
 from mase.models.origin import as_recorded, identity, is_same
-from mase.options import ExplainerOptions, MoreOptions, merged, names_of, values_of, windows_of
+from mase.options import (
+    ExplainerOptions,
+    Windows,
+    accepts_former,
+    checked_windows,
+    former_listener,
+    names_of,
+    stopping_of,
+    values_of,
+)
 from mase.pipeline import BoundText, Measurement, check_zoom, zoomed
 from mase.progress import Listener, each, tracked
 from mase.rng import seeded, stream_key
-from mase.solve.oracle import AUTO_QUERY, KnownScores, QueryOptions
+from mase.solve.oracle import KnownScores, QueryOptions
 from mase.solve.strategy import NEVER, Stopping
-from mase.sources.rows import Fields, documents, is_split
+from mase.sources.rows import Fields, documents
 from mase.target import Label, Question, Target
-from mase.units import DEFAULT, Units
+from mase.units import DEFAULT, Units, splitter
 from mase.units.splitters import Splitter
 from mase.windows import LongText, WindowText, check_windows
 
@@ -39,19 +49,26 @@ class Explainer:
         A name, folder or URL (`mase.models.load`), a Hugging Face classifier with its tokenizer, a function
         `list[str] -> (n, k)`, a fitted scikit-learn estimator that takes texts, or an adapter from `mase.models`.
     method
-        The name of a method in `mase.METHODS`, or a `Method`. By default it is "mase", and for the answers of a
+        The name of a method in `mase.METHODS`, perhaps with settings as in "mase-nlgp+sigma=0.3" (`design`,
+        `estimator`, `space`, `center`, `sigma`, `link`, `reference`, `n_samples`), or a `mase.methods.Method`, as of
+        ``mase.methods.resolve("mase", design="focused(rounds=3)")``. By default it is "mase", and for the answers of a
         language model "mase-cite". For a model without embeddings, "mase-nlgp" is replaced by "mase-mask".
     units
         What is in or out as one: "word" (with the punctuation that touches it), "sentence" or another name in
         `mase.units.UNITS`; "re:" and a regular expression, or a compiled one; or a function from a text to spans.
-    n_samples, sigma, reference, link
-        Replace that part of the method; None keeps it. `n_samples` is a number, or "auto" for as many as a text of so
-        many units asks for, the default of "mase". `sigma` is a standard deviation of the coordinates, p standard
-        deviations, a covariance matrix `(p, p)` or a function of p that returns one of these. `reference` is "zero",
-        "mask", "unk" or "pad", or "delete" for a function of texts.
+    link, reference, n_samples
+        Replace that part of the method; None keeps it. `link` is the number of the class that is explained.
+        `reference` stands for an absent unit: "zero", "mask", "unk" or "pad", or "delete" for a function of texts.
+        `n_samples` is a number of evaluations, or "auto" for as many as a text of so many units asks for, the default
+        of "mase".
+    fixed, background
+        Names of fields that are never masked, such as the question of a pair; and for each field that is a number or a
+        category, the value that replaces it when it is masked.
     seed
         Seed of the perturbations. The same seed, text and settings give the same scores, whatever the order of texts,
         on the same machine and with the same versions of the packages.
+    stopping
+        When to stop before `n_samples`, as in ``mase.options.Stopping(stable_top=3)``.
     evidence
         Number K of units to test on the model: the predictions without the best 1 to K units and from them alone, and a
         set of units whose masking changes the prediction (`Attribution.evidence`). The evaluations are part of
@@ -59,20 +76,15 @@ class Explainer:
     zoom
         Number K of units to explain word by word afterwards, with everything else in place (`Attribution.zoomed`). It
         takes as many evaluations again.
-    query, stopping
-        How to evaluate the model (batch size and precision), and when to stop before `n_samples`.
-    fixed, background
-        Names of fields that are never masked, such as the question of a pair; and for each field that is a number or a
-        category, the value that replaces it when it is masked.
+    windows
+        Whether a text that is longer than the model reads is explained in windows, in place of what the model reads of
+        it; or how, as in ``mase.options.Windows(overlap=0.25, pooling="mean")``. A score is the effect on one window,
+        and `n_samples` is for each of them.
+    batch_size, precision
+        Rows per forward pass, or "auto"; and "float32", or "bfloat16" for half precision where its noise on 16 rows is
+        small. Another batch size changes scores by rounding (up to 3e-7 of the largest).
     show_progress
         Whether to show a progress bar on stderr for a list of texts.
-    **more
-        `design`, `estimator`, `space` and `center` replace further parts of the method. They are values or names, with
-        optional settings as in "focused(rounds=3)". The fields of `query` (`batch_size`, `precision`) and of `stopping`
-        (`tolerance`, `stable_top`, `confidence`) can be given directly. `granularity` is the former name of `units`.
-        `long="windows"` explains a text that is longer than the model reads in windows, in place of what the model
-        reads of it. They share a part `overlap` (0.25); `pooling` ("mean", "max" or "first") makes one of their
-        predictions; a score is the effect on one window; and `n_samples` is for each of them.
 
     Raises
     ------
@@ -88,41 +100,45 @@ class Explainer:
     [0.0, 0.0, 0.0]
     """
 
+    @accepts_former
     def __init__(
         self,
         model: Any,
         tokenizer: Any = None,
         *,
-        method: str | Method | None = None,
+        method: str | Method | Variant | None = None,
         units: Units = DEFAULT,
-        n_samples: NSamples | None = None,
-        sigma: Any = None,
-        reference: str | None = None,
         link: Link | None = None,
-        seed: int = 0,
-        evidence: int = EVIDENCE,
-        zoom: int = 0,
-        query: QueryOptions = AUTO_QUERY,
-        stopping: Stopping = NEVER,
+        reference: str | None = None,
         fixed: Collection[str] = (),
         background: Mapping[str, Scalar] | None = None,
+        n_samples: NSamples | None = None,
+        seed: int = 0,
+        stopping: Stopping = NEVER,
+        evidence: int = EVIDENCE,
+        zoom: int = 0,
+        windows: Windows | bool = False,
+        batch_size: int | Literal["auto"] = "auto",
+        precision: Precision = "float32",
         show_progress: bool = False,
-        **more: Unpack[MoreOptions],
     ) -> None:
-        parts, self.query, self.stopping, self.splitter = merged(query, stopping, units, more)
+        self.query, self.stopping, self.splitter = (
+            QueryOptions(batch_size, precision),
+            stopping_of(stopping),
+            splitter(units),
+        )
         stream_key(seed, "")
         self.model: Model = adapt(model, tokenizer)
-        overrides = {"n_samples": n_samples, "sigma": sigma, "reference": reference, "link": link} | parts
-        self.method = suited(method, self.model, overrides)
+        self.method = suited(method, self.model, {"n_samples": n_samples, "reference": reference, "link": link})
         self.seed, self.show_progress, self.n_tested = int(seed), show_progress, check_evidence(evidence)
         self.zoom = check_zoom(zoom, self.splitter)
         self.fixed, self.background = names_of(fixed), values_of(background)
-        self.windows = check_windows(windows_of(more), self.model, self.zoom)
-        given = {"zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
-        further = {name: value for name, value in given.items() if value}
-        further |= {} if self.windows is None else self.windows.settings
+        self.windows = check_windows(checked_windows(windows), self.model, self.zoom)
+        settings = {"zoom": self.zoom, "fixed": list(self.fixed), "background": self.background}
+        settings = {name: value for name, value in settings.items() if value}
+        settings |= {} if self.windows is None else self.windows.settings
         self.measurement = Measurement(
-            self.method, self.splitter, self.query, self.stopping, self.seed, self.n_tested, further
+            self.method, self.splitter, self.query, self.stopping, self.seed, self.n_tested, settings
         )
 
     def __repr__(self) -> str:
@@ -130,7 +146,9 @@ class Explainer:
         return f"<Explainer of {self.model!r}: {method=}, {units=}, {n_samples=}, seed={self.seed}>"
 
     @overload
-    def __call__(self, texts: Input, *, target: Target = None, against: Label = None) -> Attribution: ...
+    def __call__(
+        self, texts: Input, *, target: Target = None, against: Label = None, on_progress: Listener | None = None
+    ) -> Attribution: ...
 
     @overload
     def __call__(
@@ -138,7 +156,13 @@ class Explainer:
     ) -> Attributions: ...
 
     def __call__(
-        self, texts: Any, *, target: Target = None, against: Label = None, fields: Fields = None
+        self,
+        texts: Any,
+        *,
+        target: Target = None,
+        against: Label = None,
+        fields: Fields = None,
+        on_progress: Listener | None = None,
     ) -> Attribution | Attributions:
         """Return the attribution of one text, or a list of attributions (`Attributions`) for several texts.
 
@@ -147,9 +171,24 @@ class Explainer:
         a label, or else an index; the default is the predicted class. A list of them, or "all", explains several
         classes from the same evaluations, whose rows are chosen for the first (of "all", the predicted one). `against`
         is a class to compare with: why the target rather than this one.
+
+        `on_progress` is a function that is told how far the explanation of one text is (`mase.progress.Progress`):
+        after every batch of evaluations, and after every round but the last one of a design with several rounds, then
+        with the attribution so far. For a text that is explained in windows it is called after batches only. The scores
+        are those of a plain call, bit for bit. What it raises ends the explanation and is raised here.
+
+        Examples
+        --------
+        >>> explainer = Explainer(lambda texts: [[0.5, 0.5] for _ in texts])
+        >>> n_asked = []
+        >>> attribution = explainer("all is well", on_progress=lambda progress: n_asked.append(progress.n_asked))
+        >>> n_asked[-1] == attribution.fit.n_queries
+        True
         """
         if is_single(texts) and fields is None and not is_split(texts):
-            return self._explain(texts, Question(target, against))
+            return self._explain(texts, Question(target, against), on_progress)
+        if on_progress is not None:
+            raise OptionError("on_progress is given for several texts, expected one text; call it for each of them")
         return Attributions(self.stream(texts, target=target, against=against, fields=fields))
 
     def stream(
@@ -167,27 +206,11 @@ class Explainer:
         return each(shown, lambda text: self._explain(text, question), ahead=getattr(self.model, "waits", False))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
-        """Return the attribution of one text, and tell a listener how far it is.
-
-        The listener is called after every batch of evaluations, and after every round but the last one of a design
-        with several rounds, then with the attribution so far. For a text that is explained in windows it is called
-        after batches only. The scores are those of a plain call, bit for bit. What the listener raises ends the
-        explanation and is raised here.
-
-        Raises
-        ------
-        MaseError
-            As for a plain call.
-
-        Examples
-        --------
-        >>> explainer = Explainer(lambda texts: [[0.5, 0.5] for _ in texts])
-        >>> n_asked = []
-        >>> found = explainer.follow("all is well", lambda progress: n_asked.append(progress.n_asked))
-        >>> n_asked[-1] == found.fit.n_queries
-        True
-        """
-        return self._explain(text, Question(target, against), listener)
+        """Return the attribution of one text; gone in mase 0.5, use `on_progress` of a call."""
+        warnings.warn(
+            "follow is gone in mase 0.5; use explainer(text, on_progress=...)", DeprecationWarning, stacklevel=2
+        )
+        return self(text, target=target, against=against, on_progress=listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:
         """Ask the model once what it predicts with some units of an attribution masked.
@@ -238,7 +261,7 @@ class Explainer:
 
     def _explain(self, text: Input, question: Question, listener: Listener | None = None) -> Attribution:
         if listener is not None and not callable(listener):
-            raise OptionError(f"listener is of type {type(listener).__name__}, expected a function of the progress")
+            raise OptionError(f"on_progress is of type {type(listener).__name__}, expected a function of the progress")
         document = Document.of(text, fixed=self.fixed, background=self.background)
         with seeded(self.seed, document.key):
             long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
@@ -287,13 +310,12 @@ def explain(
     *,
     target: Target = None,
     against: Label = None,
-    listener: Listener | None = None,
+    on_progress: Listener | None = None,
     **options: Unpack[ExplainerOptions],
 ) -> Attribution:
     """Return the attribution of one text. Create one `Explainer` for several: the model is then loaded only once.
 
-    `model`, `tokenizer` and the options are those of `Explainer`; `text`, `target` and `against` those of its call. The
-    `listener` is told how far the explanation is (`Explainer.follow`).
+    `model`, `tokenizer` and the options are those of `Explainer`; the others are those of its call.
 
     Raises
     ------
@@ -302,10 +324,9 @@ def explain(
     """
     check_no_model(text)
     _check_no_text(model)
+    on_progress = former_listener(options, on_progress)
     explainer = Explainer(model, tokenizer, **options)
-    if listener is None:
-        return explainer(text, target=target, against=against)
-    return explainer.follow(text, listener, target=target, against=against)
+    return explainer(text, target=target, against=against, on_progress=on_progress)
 
 
 def _check_no_text(model: Any) -> None:

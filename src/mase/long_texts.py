@@ -14,16 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.assemble import text_notes
 from mase.attribution.attribution import Attribution, Token, Unit, Window, WindowResponse
-from mase.attribution.notes import Fit, Note
-from mase.attribution.response import Interaction, Prediction, Response, ranking
+from mase.attribution.response import Fit, Interaction, Note, Prediction, Response, ranking
 from mase.defaults import Pooling
 from mase.document import Field
 from mase.errors import EmptyTextError
 from mase.evidence import MaskedPredictions
 from mase.links import Output
 from mase.models.base import Model, Opened, ValueModel
+from mase.pipeline import text_notes
 from mase.progress import Listener, Progress
 from mase.solve.oracle import KnownScores
 from mase.target import ALL, Question

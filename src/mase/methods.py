@@ -15,11 +15,10 @@ from mase.links import LINKS, Output
 from mase.models.base import AnswerModel, Model, ValueModel
 from mase.procedures import PROCEDURES
 from mase.registry import Registry, unknown
-from mase.solve.parts import Design
+from mase.solve.problem import Design
 from mase.solve.regression import Regression
 from mase.solve.strategy import Strategy
-from mase.spaces import SPACES
-from mase.spaces.kinds import Space
+from mase.spaces import SPACES, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,13 +367,36 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         )
 
 
-def suited(method: str | Method | None, model: Model, overrides: Mapping[str, Any]) -> Method:
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A method with other parts: its name or value, None for that of the model, and the parts by name."""
+
+    method: str | Method | None
+    parts: Mapping[str, Any]
+
+
+def _parts(method: "str | Method | Variant | None") -> tuple[str | Method | None, dict[str, Any]]:
+    """Return a method without its settings, and the settings of a string as in "mase+sigma=0.3"."""
+    if isinstance(method, Variant):
+        name, settings = _parts(method.method)
+        return name, settings | dict(method.parts)
+    if not isinstance(method, str) or "+" not in method:
+        return method, {}
+    configuration = parse(method)
+    if configuration.seed:
+        raise OptionError(f"method is {method!r:.80} with a seed, expected none; give it as seed={configuration.seed}")
+    return configuration.method, configuration.options
+
+
+def suited(method: "str | Method | Variant | None", model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
     Without a name it is "mase", or the one that a language model asks for. A method that needs embeddings is replaced
     for a model without them, the reference "auto" is resolved, and the link of a model without classes is one of its
     own.
     """
+    method, settings = _parts(method)
+    overrides = settings | {name: value for name, value in overrides.items() if value is not None}
     if method is None:
         method = model.default_method if isinstance(model, AnswerModel) else DEFAULT
     chosen = resolve(method)

@@ -1,38 +1,20 @@
 """Options of an explanation that can be given in more than one way."""
 
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, Literal, TypedDict
 
-from mase.defaults import LONG, OVERLAP, POOLINGS, Long, NSamples, Pooling, Precision, check_choice
+from mase.defaults import LONG, OVERLAP, POOLINGS, NSamples, Pooling, Precision, check_choice, is_real
 from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
-from mase.methods import Method
+from mase.methods import Method, Variant
 from mase.registry import unknown
-from mase.scalars import is_real
 from mase.solve.oracle import QueryOptions
-from mase.solve.strategy import Stopping
-from mase.units import DEFAULT, Units, splitter
-from mase.units.splitters import Splitter
-
-
-class MoreOptions(TypedDict, total=False):
-    """Keywords of `mase.Explainer` for further parts of the method and for the fields of `query` and `stopping`."""
-
-    design: Any
-    estimator: Any
-    space: Any
-    center: float | None
-    batch_size: int | Literal["auto"]
-    precision: Precision
-    tolerance: float | None
-    stable_top: int | None
-    confidence: float | None
-    granularity: Units
-    long: Long
-    overlap: float | None
-    pooling: Pooling | None
+from mase.solve.strategy import NEVER, Stopping
+from mase.units import DEFAULT, Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,78 +43,147 @@ class Windows:
         return {"long": "windows", "overlap": self.overlap, "pooling": self.pooling}
 
 
-class ExplainerOptions(MoreOptions, total=False):
-    """All options of `mase.Explainer`, for functions that pass them on."""
+class ExplainerOptions(TypedDict, total=False):
+    """The options of `mase.Explainer`, for functions that pass them on."""
 
     method: str | Method | None
     units: Units
-    n_samples: NSamples | None
-    sigma: Any
-    reference: str | None
     link: Link | None
-    seed: int
-    evidence: int
-    zoom: int
+    reference: str | None
     fixed: Collection[str]
     background: Mapping[str, Scalar] | None
-    query: QueryOptions
+    n_samples: NSamples | None
+    seed: int
     stopping: Stopping
+    evidence: int
+    zoom: int
+    windows: Windows | bool
+    batch_size: int | Literal["auto"]
+    precision: Precision
 
 
-class CiteOptions(MoreOptions, total=False):
+class CiteOptions(TypedDict, total=False):
     """The options of `mase.Explainer` that `mase.cite` passes on."""
 
     method: str | Method | None
     units: Units
-    n_samples: NSamples | None
     link: Link | None
+    n_samples: NSamples | None
     seed: int
+    stopping: Stopping
     evidence: int
     zoom: int
-    stopping: Stopping
+    batch_size: int | Literal["auto"]
+    precision: Precision
 
 
-_PARTS = ("design", "estimator", "space", "center")
 _QUERY = ("batch_size", "precision")
 _STOPPING = ("tolerance", "stable_top", "confidence")
 _WINDOWS = ("overlap", "pooling")
+_PARTS = ("design", "estimator", "space", "center", "sigma")
+# What replaces each option of earlier releases, which goes in 0.5.
+FORMER: Mapping[str, str] = {
+    **{name: f"method='NAME+{name}=VALUE', or mase.methods.resolve(NAME, {name}=...)" for name in _PARTS},
+    **{name: f"stopping=mase.options.Stopping({name}=...)" for name in _STOPPING},
+    "query": "batch_size and precision",
+    "granularity": "units",
+    "long": "windows=True",
+    **{name: f"windows=mase.options.Windows({name}=...)" for name in _WINDOWS},
+}
 
 
-def merged(
-    query: QueryOptions, stopping: Stopping, units: Units, more: Mapping[str, Any]
-) -> tuple[dict[str, Any], QueryOptions, Stopping, Splitter]:
-    """Return the parts of the method in `more`, `query` and `stopping` updated from `more`, and the splitter.
+def current(options: Mapping[str, Any], stacklevel: int = 3) -> dict[str, Any]:
+    """Return the options of `mase.Explainer`, those of earlier releases by what replaces them, with a warning.
 
     An option that is None counts as not given.
     """
-    for name in more:
-        if name not in MoreOptions.__annotations__:
-            raise unknown("option", name, list(ExplainerOptions.__annotations__))
-    if not isinstance(query, QueryOptions):
-        raise OptionError(f"query is {query!r}, expected for example mase.QueryOptions(batch_size=32)")
-    if not isinstance(stopping, Stopping):
-        raise OptionError(f"stopping is {stopping!r}, expected for example mase.Stopping(tolerance=0.1)")
-    query = replace(query, **_select(more, _QUERY))
-    rule = _select(more, _STOPPING)
-    stopping = replace(stopping, **rule)
-    if "confidence" in rule and stopping.stable_top is None:
+    for name in options:
+        if name not in FORMER and name not in ExplainerOptions.__annotations__ and name != "show_progress":
+            raise unknown("option", name, [*ExplainerOptions.__annotations__, *FORMER])
+    former = {name: value for name, value in options.items() if name in FORMER and value is not None}
+    for name in former:
+        warnings.warn(
+            f"the option {name} is gone in mase 0.5; use {FORMER[name]}", DeprecationWarning, stacklevel=stacklevel
+        )
+    present = {name: value for name, value in options.items() if name not in FORMER}
+    for name in _QUERY:
+        if present.get(name, "") is None:
+            del present[name]
+    return _replaced(present, former)
+
+
+def _replaced(result: dict[str, Any], former: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with those of earlier releases by what replaces them."""
+    if "query" in former:
+        query = former["query"]
+        if not isinstance(query, QueryOptions):
+            raise OptionError(f"query is {query!r}, expected None; give batch_size and precision")
+        result = {"batch_size": query.batch_size, "precision": query.precision} | result
+    if "granularity" in former:
+        units, granularity = result.get("units", DEFAULT), former["granularity"]
+        if units not in (DEFAULT, granularity):
+            raise OptionError(f"units is {units!r} and granularity {granularity!r}, expected one of them; use units")
+        result["units"] = granularity
+    if rule := {name: former[name] for name in _STOPPING if name in former}:
+        result["stopping"] = stopping_of(result.get("stopping", NEVER), **rule)
+    if {"long", *_WINDOWS} & former.keys():
+        result["windows"] = windows_of(former.get("long"), **{name: former.get(name) for name in _WINDOWS})
+    if parts := {name: former[name] for name in _PARTS if name in former}:
+        result["method"] = Variant(result.get("method"), parts)
+    return result
+
+
+def accepts_former(function: Callable[..., None]) -> Callable[..., None]:
+    """Let an `__init__` take the options of earlier releases, which its signature does not show."""
+
+    @wraps(function)
+    def accepting(self: Any, model: Any, tokenizer: Any = None, **options: Any) -> None:
+        function(self, model, tokenizer, **current(options))
+
+    return accepting
+
+
+def former_listener(options: Any, on_progress: Any) -> Any:
+    """Return `on_progress`, or what `options` has under its name of earlier releases, with a warning."""
+    if "listener" not in options:
+        return on_progress
+    warnings.warn("listener is gone in mase 0.5; use on_progress", DeprecationWarning, stacklevel=3)
+    return options.pop("listener")
+
+
+def stopping_of(rule: Stopping = NEVER, **fields: Any) -> Stopping:
+    """Return a stopping rule with the fields that are not None."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    if not isinstance(rule, Stopping):
+        raise OptionError(f"stopping is {rule!r}, expected for example mase.options.Stopping(tolerance=0.1)")
+    stopping = replace(rule, **given)
+    if "confidence" in given and stopping.stable_top is None:
         raise OptionError(
             f"confidence is {stopping.confidence:g} without stable_top, expected both: it says how certain the top "
             "units have to be"
         )
-    return _select(more, _PARTS), query, stopping, _splitter(units, more.get("granularity"))
+    return stopping
 
 
-def windows_of(more: Mapping[str, Any]) -> Windows | None:
-    """Return how long texts are explained in windows; None if they are cut off."""
-    long, given = more.get("long"), _select(more, _WINDOWS)
+def windows_of(long: str | None = None, **fields: Any) -> Windows | None:
+    """Return how long texts are explained in windows, by the options of earlier releases; None if they are cut off."""
+    given = {name: value for name, value in fields.items() if value is not None}
     long = LONG[0] if long is None else long
     check_choice("long", long, LONG)
     if long == "windows":
         return Windows(**given)
     if given:
-        raise OptionError(f"{' and '.join(given)} given for long='cut', expected long='windows' with it")
+        raise OptionError(f"{' and '.join(given)} given for long='cut', expected windows=True with it")
     return None
+
+
+def checked_windows(windows: Windows | bool | None) -> Windows | None:  # noqa: FBT001
+    """Return the options of windows; None if long texts are cut off."""
+    if isinstance(windows, Windows):
+        return windows
+    if windows is not None and not isinstance(windows, bool):
+        raise OptionError(f"windows is {windows!r}, expected True, or for example mase.options.Windows(overlap=0.5)")
+    return Windows() if windows else None
 
 
 def names_of(fields: Collection[str]) -> tuple[str, ...]:
@@ -157,16 +208,3 @@ def values_of(background: Mapping[str, Any] | None) -> dict[str, Scalar]:
             raise OptionError(f"background of {name!r} is {given!r:.60}, expected a finite number or a str")
         values[name] = value
     return values
-
-
-def _splitter(units: Units, granularity: Units | None) -> Splitter:
-    """Return the splitter of the units, which may be given by their former name `granularity`."""
-    if granularity is None:
-        return splitter(units)
-    if units not in (DEFAULT, granularity):
-        raise OptionError(f"units is {units!r} and granularity {granularity!r}, expected one of them; use units")
-    return splitter(granularity)
-
-
-def _select(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: options[name] for name in names if options.get(name) is not None}

@@ -1,7 +1,7 @@
 """Explain_text: encode, bind, solve, test, assemble."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,12 +10,20 @@ from typing import Any, Self
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.assemble import category_notes, fit_of, notes_of, response_of, text_notes, tokens_of, units_of
-from mase.attribution.attribution import Attribution, Unit
+from mase.attribution.attribution import Attribution, Token, Unit
 from mase.attribution.evidence import Evidence
-from mase.attribution.notes import Note, noun_of
-from mase.attribution.response import Prediction, ranking
-from mase.defaults import AUTO
+from mase.attribution.response import (
+    Fit,
+    Interaction,
+    Note,
+    Prediction,
+    Response,
+    error_of,
+    noun_of,
+    ranking,
+    total_error_of,
+)
+from mase.defaults import AUTO, check_integer
 from mase.document import Document
 from mase.errors import EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
@@ -28,18 +36,179 @@ from mase.progress import Listener, Reporter
 from mase.provenance import installed
 from mase.responses import predictions
 from mase.rng import generator
-from mase.scalars import check_integer
 from mase.solve.distributions import no_scatter
 from mase.solve.oracle import AUTO_QUERY, KnownScores, Oracle, QueryOptions
-from mase.solve.parts import DrawingDesign
-from mase.solve.problem import Estimate
+from mase.solve.problem import DrawingDesign, Estimate
 from mase.solve.regression import Regression, together
 from mase.solve.strategy import NEVER, Solution, Stopping, repeated
-from mase.spaces.kinds import TokenMask
+from mase.spaces import TokenMask
 from mase.target import Question
 from mase.text import Span, Tokens, Words
-from mase.units.grouping import coordinates, group, members
-from mase.units.splitters import Dictionary, Splitter, Token, Word, WordPunct
+from mase.units.splitters import Dictionary, Splitter, Word, WordPunct, coordinates, group, members
+from mase.units.splitters import Token as PerToken
+
+_LED = "the best {}s of the others may be found less well than if each had been explained alone"
+# How many words a note lists.
+_LISTED = 5
+
+
+def response_of(
+    solution: Solution, label: str, link: str, words: Words, of_token: Ints, *, per_token: bool, against: str | None
+) -> Response:
+    """Return an explained response with the scores of the words and, with token coordinates, of the tokens."""
+    gamma, groups = solution.estimate.gamma, members(words, of_token)
+    return Response.of(
+        label,
+        link,
+        solution.response,
+        *solution.estimate.sums(groups),
+        r2=solution.r2,
+        r2_held_out=solution.r2_held_out,
+        signed=solution.signed,
+        exact=solution.exact,
+        token_scores=np.where(of_token >= 0, gamma[of_token], 0.0) if per_token else None,
+        against=against,
+        split_half=solution.split_half,
+        interactions=_of_units(solution.interactions, groups),
+        total_errors=None if solution.estimate.bias is None else solution.estimate.total_errors(groups),
+        effects=_effects(solution.estimate.further, groups),
+    )
+
+
+def _effects(further: Mapping[str, Estimate], groups: Sequence[Ints]) -> dict[str, tuple[float, ...]]:
+    """Return the further effects of the units by name, and their standard and total errors."""
+    effects: dict[str, tuple[float, ...]] = {}
+    for name, estimate in further.items():
+        sums, errors = estimate.sums(groups)
+        effects |= {name: tuple(sums.tolist()), error_of(name): tuple(errors.tolist())}
+        if estimate.bias is not None:
+            effects[total_error_of(name)] = tuple(estimate.total_errors(groups).tolist())
+    return effects
+
+
+def _of_units(found: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:
+    """Return the interactions of pairs of units, from those of their coordinates: each has one of its own."""
+    unit_of = {coordinate: unit for unit, group in enumerate(groups) for coordinate in group.tolist()}
+    return tuple(replace(one, units=(unit_of[one.units[0]], unit_of[one.units[1]])) for one in found)
+
+
+def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note, ...]:
+    """Return the notes of a solution and of those of the other responses; those of all have no name of a response.
+
+    `noun` is what a unit is called.
+    """
+    solutions = (solution, *solution.others)
+    if len(solutions) == 1:
+        return solution.notes
+    common = [note for note in solution.notes if all(note in other.notes for other in solutions)]
+    own = [
+        replace(note, response=name)
+        for one, name in zip(solutions, names, strict=True)
+        for note in one.notes
+        if note not in common
+    ]
+    message = f"the rows were chosen for {names[0]}, which led; {_LED.format(noun)}"
+    led = [Note("led", message)] if solution.leads else []
+    return (*common, *led, *own)
+
+
+def text_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return the notes about what a tokenizer makes of a document, or of its windows."""
+    return (*_special_notes(*read), *unread_notes(*read), *unknown_notes(*read))
+
+
+def _special_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if pieces of a document, or of its windows, were special tokens to the model."""
+    places = [
+        (tokens.document.located(*span)[0].name, tokens.text[slice(*span)].strip())
+        for tokens in read
+        for span in tokens.special
+    ]
+    if not places:
+        return ()
+    listed = ", ".join(f"{piece!r} in {field!r}" for field, piece in dict.fromkeys(places))
+    message = (
+        f"the model read {listed} as special tokens of its tokenizer, and not as these characters; if that is not "
+        "meant, take them out of the text"
+    )
+    return (Note("special-tokens", message),)
+
+
+def unread_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if words of a document, or of its windows, have no token."""
+    words = [tokens.text[slice(*span)] for tokens in read for span in tokens.unread()]
+    if not words:
+        return ()
+    message = (
+        f"the tokenizer has no token for {_listed(words)}: the model does not read such words, and they have no score"
+    )
+    return (Note("unread-words", message),)
+
+
+def unknown_notes(*read: Tokens) -> tuple[Note, ...]:
+    """Return a note if at least half of the tokens of a document, or of its windows, are unknown to the tokenizer."""
+    unknown = [tokens.text[slice(*span)] for tokens in read for span in tokens.unknown()]
+    n_tokens = sum(len(tokens.scored()) for tokens in read)
+    if not unknown or 2 * len(unknown) < n_tokens:
+        return ()
+    message = (
+        f"{100 * len(unknown) // n_tokens}% of the tokens are unknown to the tokenizer ({_listed(unknown)}), and the "
+        "model cannot tell these apart; check that this is the tokenizer of the model, and made for such texts"
+    )
+    return (Note("unknown-words", message),)
+
+
+def _listed(words: Sequence[str]) -> str:
+    different = [*dict.fromkeys(words)]
+    more = f" and {len(different) - _LISTED:,} more" if len(different) > _LISTED else ""
+    return ", ".join(f"{word!r:.60}" for word in different[:_LISTED]) + more
+
+
+def category_notes(document: Document) -> tuple[Note, ...]:
+    """Return a note if categories are empty or white space, of which no unit is made."""
+    valued = [field for field in document.fields if field.value is not None and not field.fixed]
+    empty = ", ".join(repr(field.name) for field in valued if not field.text.strip())
+    if not empty:
+        return ()
+    message = (
+        f"a category that is empty was never masked and has no score: {empty}; give a category that is missing a name, "
+        "such as 'none'"
+    )
+    return (Note("empty-category", message),)
+
+
+def fit_of(solution: Solution, n_tested: int, seconds: float) -> Fit:
+    """Return how well the scores describe the model, and what they cost together with `n_tested` evaluations."""
+    return Fit(
+        split_half=solution.split_half,
+        condition=solution.condition,
+        n_queries=solution.cost.n_queries + n_tested,
+        n_gradients=solution.cost.n_gradients,
+        seconds=seconds,
+        precision=solution.precision,
+    )
+
+
+def tokens_of(tokens: Tokens, words: Words) -> tuple[Token, ...]:
+    """Return the tokens with their spans and the indices of their words."""
+    result = []
+    for piece, span, word in zip(tokens.pieces, tokens.spans, words.of_token, strict=True):
+        if span is None:
+            result.append(Token(piece, None, None, None, None))
+        else:
+            field, start, end = tokens.document.located(*span)
+            result.append(Token(piece, field.name, start, end, word if word >= 0 else None))
+    return tuple(result)
+
+
+def units_of(tokens: Tokens, words: Words) -> tuple[Unit, ...]:
+    """Return the words with their spans in the fields of the document."""
+    result = []
+    for span in words.spans:
+        field, start, end = tokens.document.located(*span)
+        result.append(Unit(field.name, start, end, field.text[start:end]))
+    return tuple(result)
+
 
 _N_TRIAL = 8
 
@@ -107,7 +276,7 @@ class BoundText:
         document.check_masks()
         tokens = model.encode(document)
         words = group(tokens, splitter, within)
-        per_token = isinstance(splitter, Token) or method.space.per_token
+        per_token = isinstance(splitter, PerToken) or method.space.per_token
         of_token = coordinates(words, per_token=per_token)
         if not (of_token >= 0).any():
             raise _without_units(document, splitter)
@@ -450,7 +619,7 @@ _WORDS = Word()
 def check_zoom(zoom: int, splitter: Splitter) -> int:
     """Return the number of units to zoom in to."""
     zoom = check_integer("zoom", zoom, 0)
-    if zoom and isinstance(splitter, Word | WordPunct | Token | Dictionary):
+    if zoom and isinstance(splitter, Word | WordPunct | PerToken | Dictionary):
         raise OptionError(f"zoom is {zoom} with units={splitter.name!r}, expected larger units, as in units='sentence'")
     return zoom
 

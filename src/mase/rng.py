@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from mase.defaults import check_integer
 from mase.platforms import after_fork
-from mase.scalars import check_integer
 
 
 def stream_key(seed: int, text: str) -> tuple[int, ...]:

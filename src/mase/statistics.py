@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from mase.arrays import Bools, Floats, Ints, as_floats, equal_fields
+from mase.defaults import is_integer
 from mase.errors import NonFiniteError, OptionError, ShapeError
-from mase.scalars import is_integer
 
 LEVEL = 0.95
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 from unicodedata import normalize
 
+from mase.defaults import is_integer
 from mase.errors import OptionError
 from mase.registry import unknown
-from mase.scalars import is_integer
 
 ALL = "all"
 _MOST_LABELS = 60  # that a message lists

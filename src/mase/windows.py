@@ -17,8 +17,7 @@ from mase.models.function import Callable
 from mase.models.language.answers import Generated, GivenAnswer, LabelWords
 from mase.options import Windows
 from mase.text import Span, Tokens, find_words
-from mase.units.grouping import grown
-from mase.units.splitters import Splitter, spans_of
+from mase.units.splitters import Splitter, grown, spans_of
 from mase.units.splitters import Token as PerToken
 
 # Whether units `first` to `last - 1` fit into a window.
@@ -167,15 +166,15 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
     if windows is not None and isinstance(model, Callable):
         raise CapabilityError(
             f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
-            "off long texts and says so; use long='cut', or explain the parts of the text one by one"
+            "off long texts and says so; leave windows out, or explain the parts of the text one by one"
         )
     if windows is not None and isinstance(model, GivenAnswer | Generated | LabelWords):
         raise CapabilityError(
             f"{model.name} is a language model, which reads a prompt as a whole, expected a model that cuts off long "
-            "texts and says so; use long='cut' and a shorter prompt"
+            "texts and says so; leave windows out and use a shorter prompt"
         )
     if windows is not None and zoom:
-        raise OptionError(f"zoom is {zoom} with long='windows', expected one of them; explain the windows that matter")
+        raise OptionError(f"zoom is {zoom} with windows, expected one of them; explain the windows that matter")
     return windows
 
 

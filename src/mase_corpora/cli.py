@@ -13,6 +13,7 @@ from mase.cli.options import (
     device,
     download,
     evidence,
+    explainer_options,
     how,
     max_new_tokens,
     model,
@@ -28,8 +29,8 @@ from mase.cli.options import (
 from mase_corpora.engines import ENGINES
 
 if TYPE_CHECKING:
-    from mase_corpora.estimate import Driver, Status
     from mase_corpora.plan import Asked
+    from mase_corpora.read import Driver, Status
 
 
 _which_texts = options(
@@ -138,6 +139,7 @@ def run(
     from mase.target import Question, listed
     from mase_corpora.terminal import explain_corpus, report_estimate, sources
 
+    more = explainer_options(more)
     paths = sources(inputs, output)
     with aside():
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
@@ -167,7 +169,7 @@ def status(run: str, *, as_json: bool) -> None:
 
     require("pyarrow", "corpora")
     from mase.render.marks import inline
-    from mase_corpora.estimate import read_status
+    from mase_corpora.read import read_status
 
     found = read_status(run)
     if as_json:

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from mase.defaults import is_real
 from mase.errors import DataError, OptionError
 from mase.render.marks import inline
 from mase.render.wording import counted
-from mase.scalars import is_real
 from mase.text import shortened
 from mase_corpora.read import frame
 

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from mase.attribution.response import Z95
+from mase.defaults import check_integer, is_real
 from mase.errors import DataError, OptionError
-from mase.scalars import check_integer, is_real
 from mase.sources.rows import fields_of
 from mase.statistics import Mean, critical_value, critical_z, q_values
 from mase_corpora.comparison import (

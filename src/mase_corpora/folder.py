@@ -145,7 +145,7 @@ class _Reader:
 
 
 # Of one file. What we write is far below: a part has some thousand texts.
-_LARGEST_FILE = LARGEST_TABLE = 1 << 30
+_LARGEST_FILE = LARGEST_TABLE = LARGEST_PART = 1 << 30  # bytes of a file, of a table read, of a table written
 _MOST_ROW_GROUPS, _MOST_VALUES_PER_ROW = 1 << 10, 1 << 10
 _MOST_FOOTER_ENTRIES = 1 << 20
 
@@ -413,9 +413,9 @@ class Folder:
 
 def _encoded(table: str, part: int, content: pa.Table) -> pa.Buffer:
     """Return the Parquet file of a table of a part."""
-    if content.nbytes > LARGEST_TABLE:
+    if content.nbytes > LARGEST_PART:
         raise DataError(
-            f"the table {table!r} of part {part} has {content.nbytes:,} bytes, expected at most {LARGEST_TABLE:,}, "
+            f"the table {table!r} of part {part} has {content.nbytes:,} bytes, expected at most {LARGEST_PART:,}, "
             "which can be read again; use a smaller part_size"
         )
     sink = pa.BufferOutputStream()

@@ -11,12 +11,12 @@ from typing import Any, Self
 import msgspec
 
 from mase.attribution.json import differences, shown
+from mase.defaults import check_integer
 from mase.document import valid_text
 from mase.errors import DataError, OptionError
 from mase.explainer import Explainer
 from mase.models.user_code import is_code, open_code
-from mase.options import ExplainerOptions
-from mase.scalars import check_integer
+from mase.options import ExplainerOptions, current
 
 _SMALLEST, _MOST_PARTS = 32, 2_500
 
@@ -229,7 +229,7 @@ def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[
             names = ", ".join(options) or "tokenizer"
             raise OptionError(f"got {names} with an Explainer, expected neither; the explainer has its own options")
         return partial(_same, model)
-    options = {"evidence": 0, **options}
+    options = {"evidence": 0, **current(options, stacklevel=4)}  # type: ignore[typeddict-item]
     if isinstance(model, str | os.PathLike):
         return partial(_opened, os.fspath(model), tokenizer, dict(options))
     return partial(_same, Explainer(model, tokenizer, **options))

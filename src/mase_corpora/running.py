@@ -11,12 +11,12 @@ from typing import Any, NoReturn, Unpack
 
 import pyarrow as pa
 
+from mase.defaults import check_integer
 from mase.errors import OF_THE_COMMAND, DataError, MaseWarning, NotPicklableError, TextTimeoutError, TooFewSamplesError
 from mase.models.origin import has_checksum, unknown_model
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
 from mase.progress import ProgressBar
-from mase.scalars import check_integer
 from mase.sources import open_source
 from mase.sources.rows import Fields, Item, Source
 from mase.target import Label, Question, Target

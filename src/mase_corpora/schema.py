@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from mase.attribution.attribution import Attribution, cited_units
 from mase.attribution.evidence import Verdict
-from mase.attribution.notes import Note
-from mase.attribution.response import EFFECTS, Response, error_of, total_error_of
+from mase.attribution.response import EFFECTS, Note, Response, error_of, total_error_of
 from mase.document import TEXT, Document, Field, valid_text
 from mase.sources.rows import Item, check_kept
 
@@ -81,7 +80,7 @@ def schema(table: str, kept: Sequence[str] = ()) -> pa.Schema:
     if table != "texts":
         return pa.schema(columns)
     ours = [name for name, _ in columns]
-    check_kept(kept, ours)
+    check_kept(kept, ours, any_case=False)  # as releases before 0.3 wrote them
     columns[_BEFORE_KEPT:_BEFORE_KEPT] = [(name, pa.string()) for name in kept]
     return pa.schema(columns)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pyarrow as pa
 
-from mase.scalars import check_integer
+from mase.defaults import check_integer
 from mase_corpora.database import Database, database
 from mase_corpora.effects import Example, Family, GroupDifference, PhraseEffect, PushDifference, WordEffect, collect
 from mase_corpora.lists import FALSE_DISCOVERY_RATE, Entry, examples, group_list, phrase_list, push_list, word_list

@@ -24,9 +24,8 @@ from mase.sources import open_source
 from mase.target import Question
 from mase_corpora.effects import GroupDifference, PhraseEffect, PushDifference, WordEffect
 from mase_corpora.engines import ENGINES, Resources
-from mase_corpora.estimate import estimate
 from mase_corpora.plan import Plan, Shard, automatic_part_size
-from mase_corpora.read import Run, read_failures
+from mase_corpora.read import Run, estimate, read_failures
 from mase_corpora.running import run
 from mase_corpora.schema import schema
 from mase_corpora.summary import Summary

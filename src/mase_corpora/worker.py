@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mase.defaults import is_real
 from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.models.origin import identity_in_run
 from mase.models.scores import show_example
 from mase.platforms import asks_to_end
 from mase.provenance import environment
-from mase.scalars import is_real
 from mase.sources.rows import Item
 from mase.target import Question
 from mase.units.splitters import Function

@@ -36,7 +36,7 @@ from mase_corpora.folder import Folder
 from mase_corpora.plan import Asked, Manifest
 from mase_corpora.read import Run, open_run
 from mase_corpora.report import write_report
-from mase_corpora.report.page import policy
+from mase_corpora.report.pages import policy
 from mase_corpora.schema import Rows
 from mase_corpora.storage import storage_of
 from mase_corpora.summary import summarise

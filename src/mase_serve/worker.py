@@ -314,7 +314,7 @@ class Explaining:
         """Return the attribution of a text; nothing is `generated` before."""
         del generated
         target = listed(ask.target, self._model.labels)
-        return self._explainer(ask).follow(ask.text, listener, target=target, against=ask.against)
+        return self._explainer(ask)(ask.text, target=target, against=ask.against, on_progress=listener)
 
     def without(self, ask: Explain, found: Attribution, units: Sequence[int]) -> ChangedPrediction:
         """Return the prediction without some units of an attribution."""

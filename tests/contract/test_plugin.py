@@ -179,10 +179,8 @@ def test_a_row_that_is_no_method_names_its_package_and_costs_its_own_name_only(p
 
 
 def test_a_broken_data_set_does_not_hide_the_others(package):
-    package("broken_data", "mase_paper.datasets", "aaa", "import no_such_module")
-    package(
-        "more_data", "mase_paper.datasets", "zzz", "from mase_paper.datasets import DATASETS\nADDED = DATASETS['imdb']"
-    )
+    package("broken_data", "mase.datasets", "aaa", "import no_such_module")
+    package("more_data", "mase.datasets", "zzz", "from mase_paper.datasets import DATASETS\nADDED = DATASETS['imdb']")
     listed = CliRunner().invoke(main, ["data", "list"])
     assert listed.exit_code == 0
     assert re.search(r"^aaa +not available: .*broken_data 0\.1.*no_such_module", listed.stdout, re.M)

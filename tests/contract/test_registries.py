@@ -16,8 +16,7 @@ from mase.procedures import PROCEDURES
 from mase.responses import respond
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
-from mase.units.grouping import group
-from mase.units.splitters import Word
+from mase.units.splitters import Word, group
 
 # The moment family has the error floor of Theorem 1 and the L1 family shrinks: by design, not by mistake.
 TOLERANCES = {

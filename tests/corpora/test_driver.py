@@ -23,8 +23,7 @@ from mase.models import Callable
 from mase.models.language.answers import Generated
 from mase_corpora.engines import ENGINES, QUEUED, Died
 from mase_corpora.engines.local import Here
-from mase_corpora.estimate import read_status
-from mase_corpora.read import open_run
+from mase_corpora.read import open_run, read_status
 from mase_corpora.report import write_report
 from mase_corpora.schema import TABLES
 
@@ -222,7 +221,7 @@ def test_a_shard_without_parts_leaves_a_run(tmp_path):
 
 def test_finished_parts_of_a_model_without_a_checksum_are_kept_with_a_warning(tmp_path, expected):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         running_run(tmp_path / "run")
     with pytest.warns(UserWarning, match=r"model 'judge' has no checksum.*fresh=True"):
         running_run(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Tests of `mase_corpora.estimate`."""
+"""Tests of `mase_corpora.plan`."""
 
 import os
 
@@ -8,10 +8,10 @@ import mase
 from mase.errors import DataError, EmptyTextError
 from mase.sources import open_source
 from mase.target import Question
-from mase_corpora import estimate
-from mase_corpora.estimate import read_status
+from mase_corpora import plan as estimate
 from mase_corpora.lock import hold
 from mase_corpora.plan import Plan, Shard
+from mase_corpora.read import read_status
 from mase_corpora.storage import storage_of
 
 TEXTS = [f"good film number {i}" for i in range(100)]

@@ -15,11 +15,10 @@ import mase
 from mase.errors import DataError, OptionError
 from mase.sources.rows import Item
 from mase_corpora import read as failures
-from mase_corpora.estimate import read_status
 from mase_corpora.folder import Folder, part_name
 from mase_corpora.lock import FOLDER, Owner
 from mase_corpora.plan import Asked, Manifest, Shard
-from mase_corpora.read import check_rows, open_run
+from mase_corpora.read import check_rows, open_run, read_status
 from mase_corpora.schema import TABLES, Rows, schema
 from mase_corpora.storage import LocalStorage, storage_of
 

@@ -161,7 +161,7 @@ def test_ctrl_c_says_which_command_continues(cli, table, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mase_corpora.run.run", interrupted)
+    monkeypatch.setattr("mase_corpora.terminal.run", interrupted)
     monkeypatch.setattr("sys.argv", ["mase", "run", "my reviews.csv", "-o", "out"])
     found = cli("run", table, "-o", "out")
     assert found.exit_code == 130

@@ -199,7 +199,7 @@ def test_a_part_that_cannot_be_written_again_is_kept(tmp_path, monkeypatch):
     before = files(tmp_path / "run")
     server.absent = set()
     with monkeypatch.context() as patch:
-        patch.setattr("mase_corpora.folder.LARGEST_TABLE", 1)
+        patch.setattr("mase_corpora.folder.LARGEST_PART", 1)
         with pytest.raises(DataError, match="use a smaller part_size"):
             run(tmp_path / "run", model=model_of(server), retry_failed=True)
     assert files(tmp_path / "run") == before

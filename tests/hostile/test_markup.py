@@ -155,7 +155,7 @@ def test_payloads_through_the_command(numbers, tmp_path, judge):
     judge(verdicts.items())
 
 
-@pytest.mark.parametrize("option", ["--model", "--target", "--input", "--n-samples", "--design", "--html"])
+@pytest.mark.parametrize("option", ["--model", "--target", "--input", "--n-samples", "--method", "--html"])
 def test_payloads_as_options(option, tmp_path, judge):
     """An error quotes what it refuses, without the commands in it."""
     ran = process.mase(

@@ -13,7 +13,7 @@ from mase.estimators import Estimate, Problem
 from mase.estimators.linear import LeastSquares
 from mase.links import Output
 from mase.metrics.base import Column, Instance
-from mase.metrics.flips import flips
+from mase.metrics.curves import flips
 from mase.models import Callable
 from mase.solve.distributions import Covariance
 

@@ -15,8 +15,7 @@ from mase.solve.distributions import covariance
 from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, smooth
 from mase.text import Tokens, find_words
-from mase.units.grouping import group
-from mase.units.splitters import Word
+from mase.units.splitters import Word, group
 
 QUICK = settings(max_examples=30, deadline=None)
 

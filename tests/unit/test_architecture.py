@@ -36,12 +36,13 @@ SOURCES = {
 # a module or a folder of src/mase, a sister package, or a part of mase_paper.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "platforms"}),
-    frozenset({"arrays", "document", "files", "provenance", "registry", "scalars"}),
-    frozenset({"defaults", "links", "rng", "spaces", "statistics", "target", "text"}),
+    frozenset({"defaults"}),
+    frozenset({"arrays", "document", "files", "provenance", "registry"}),
+    frozenset({"links", "rng", "spaces", "statistics", "target", "text"}),
     frozenset({"attribution", "responses", "sources", "units"}),
     frozenset({"models", "render"}),
     frozenset({"outputs", "solve"}),
-    frozenset({"assemble", "designs", "estimators", "evidence", "procedures", "progress"}),
+    frozenset({"designs", "estimators", "evidence", "procedures", "progress"}),
     frozenset({"methods"}),
     frozenset({"options", "pipeline"}),
     frozenset({"windows"}),
@@ -234,7 +235,7 @@ def test_every_exception_is_needed():
         ("mase.designs.new", "from mase.estimators.linear import Ridge", True),
         ("mase.designs.new", "from mase.designs.placement import single", False),
         ("mase.designs.new", "def draw():\n    from mase.methods import METHODS", True),
-        ("mase.models.new", "from mase.spaces.kinds import Noise", False),
+        ("mase.models.new", "from mase.spaces import Noise", False),
         ("mase.spaces.new", "from mase.models.base import Model", True),
         ("mase.errors", "import mase.arrays", True),
         ("mase.explainer", "from mase import models", False),
@@ -293,6 +294,14 @@ def test_names_of_packages_exist():
             # Once such a module is imported, it stands where the name was.
             is_hidden = f"{name}.{one}" in modules() and f"{name}.{one}" != "mase.models"
             assert not is_hidden, f"the module {name}.{one} hides the public name {one}"
+
+
+def test_no_module_hides_a_name_of_its_package():
+    for name in (name for name in packages() if not name.startswith("mase_paper")):
+        for found in imports(parsed(name)):
+            module, _, imported_name = found.target.rpartition(".")
+            is_hidden = module in modules() and f"{name}.{imported_name}" in modules() and module != name
+            assert not is_hidden, f"the module {name}.{imported_name} hides {found.target}"
 
 
 def circles(edges: dict[str, set[str]]) -> list[str]:

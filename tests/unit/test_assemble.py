@@ -1,11 +1,11 @@
-"""Tests of `mase.assemble`."""
+"""Tests of `mase.pipeline`."""
 
 from dataclasses import replace
 
 import pytest
 
-from mase.assemble import unknown_notes, unread_notes
 from mase.document import Document
+from mase.pipeline import unknown_notes, unread_notes
 from mase.text import Tokens
 
 

@@ -17,7 +17,7 @@ from mase.models.batching import ask
 from mase.pipeline import measure
 from mase.solve.distributions import covariance
 from mase.solve.problem import Problem
-from mase.spaces.kinds import TokenScale
+from mase.spaces import TokenScale
 from mase.testing import FunctionProbe, linear
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -197,12 +197,12 @@ def test_no_path_of_one_machine():
 def test_wrong_names_are_found():
     named = "mase.failure/N mase.error/N mase.error/1 mase.error/7 mase.attribution/1 mase.records/1"
     assert unknown_schemas(named) == ["mase.failure/N", "mase.error/7"]
-    assert resolves("mase.estimators.moments:Moment.fit")
+    assert resolves("mase.estimators.linear:Moment.fit")
     assert dotted_name_resolves("mase.estimators")
     assert dotted_name_resolves("mase.METHODS")
-    assert not resolves("mase.estimators.moments:Momentum")
+    assert not resolves("mase.estimators.linear:Momentum")
     assert not resolves("mase.estimators.momentum:Moment")
-    assert not resolves("mase.estimators.moments:Moment.refit")
+    assert not resolves("mase.estimators.linear:Moment.refit")
     assert not dotted_name_resolves("mase.METHOD")
     with pytest.raises(AssertionError, match="has no test_nothing"):
         check_test("tests/unit/test_docs.py::test_nothing")

@@ -118,7 +118,7 @@ def test_links_rank_alike_as_sigma_vanishes(lstm_model):
 def test_unit_steps_divide_by_the_length_of_the_vector(lstm_model, small_lstm):
     import torch
 
-    from mase.spaces.kinds import TokenScale
+    from mase.spaces import TokenScale
     from mase.testing import whitespace_ids
 
     relative = mase.Explainer(lstm_model, method="mase-nlgp", n_samples=600, sigma=0.001)(TEXTS[1]).scores
@@ -185,7 +185,7 @@ def test_full_embedding_is_theorem_1_on_all_entries(small_lstm):
 def test_cone_stays_within_its_angle(small_lstm):
     from mase.models import TorchModule
     from mase.models.base import Binding
-    from mase.spaces.kinds import Cone
+    from mase.spaces import Cone
     from mase.testing import whitespace_ids
 
     theta, seen = 0.3, []
@@ -809,7 +809,7 @@ def test_an_attribution_from_before_a_module_was_trained_says_what_differs():
 
 
 def test_who_follows_is_a_function():
-    with pytest.raises(OptionError, match="listener is of type int"):
+    with pytest.raises(OptionError, match="on_progress is of type int"):
         mase.explain(FOLLOWING_TEXT, judge, listener=5)
 
 

@@ -7,11 +7,10 @@ import pytest
 
 import mase
 from mase.designs.gaussian import Orthogonal
-from mase.estimators.linear import Constrained, FixedRidge, LeastSquares, Ridge
-from mase.estimators.moments import Moment
+from mase.estimators.linear import Constrained, FixedRidge, LeastSquares, Moment, Ridge
 from mase.estimators.sparse import Lasso
 from mase.solve.distributions import MOST_CORRELATED, Covariance
-from mase.solve.linalg import Gram
+from mase.solve.kernel import Gram
 from mase.solve.problem import Distribution, Estimate, Problem
 
 LONG = MOST_CORRELATED + 100

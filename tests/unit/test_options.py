@@ -1,6 +1,8 @@
 """Tests of `mase.options`."""
 
+import importlib
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import pytest
 import mase
 from mase.designs.adaptive import Focused
 from mase.errors import MaseError, OptionError, UnknownNameError
-from mase.options import MoreOptions
+from mase.options import FORMER, ExplainerOptions, Stopping, Windows
+from mase.solve.oracle import QueryOptions
 from mase.testing import AdditiveClassifier
 
 TEXT = "a good film"
@@ -25,6 +28,70 @@ def test_fields_of_query_and_stopping_have_keywords_of_their_own():
     )
     assert short.settings == values.settings
     assert (short.query, short.stopping, short.splitter) == (values.query, values.stopping, values.splitter)
+
+
+FORMER_AND_PRESENT = [
+    ({"sigma": 0.3, "method": "mase-nlgp"}, {"method": "mase-nlgp+sigma=0.3"}),
+    ({"design": "focused(rounds=3)"}, {"method": "mase+design=focused(rounds=3)"}),
+    ({"estimator": "ridge"}, {"method": "mase+estimator=ridge"}),
+    ({"space": "token-mask"}, {"method": "mase+space=token-mask"}),
+    ({"center": 0.5, "method": "mase-paper"}, {"method": "mase-paper+center=0.5"}),
+    ({"query": QueryOptions(batch_size=4)}, {"batch_size": 4}),
+    ({"tolerance": 0.3}, {"stopping": Stopping(tolerance=0.3)}),
+    ({"stable_top": 2}, {"stopping": Stopping(stable_top=2)}),
+    ({"stable_top": 2, "confidence": 0.9}, {"stopping": Stopping(stable_top=2, confidence=0.9)}),
+    ({"granularity": "token"}, {"units": "token"}),
+    ({"long": "windows"}, {"windows": True}),
+    ({"long": "windows", "overlap": 0.5}, {"windows": Windows(overlap=0.5)}),
+    ({"long": "windows", "pooling": "max"}, {"windows": Windows(pooling="max")}),
+]
+
+
+@pytest.mark.parametrize(("former", "present"), FORMER_AND_PRESENT, ids=str)
+def test_options_of_earlier_releases_do_what_replaces_them_and_warn(lstm_model, former, present):
+    with pytest.warns(DeprecationWarning, match=f"the option {next(iter(former))} is gone in mase 0.5; use ") as caught:
+        explainer = mase.Explainer(lstm_model, n_samples=40, **former)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert len(caught) == len(former.keys() & FORMER.keys())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = mase.Explainer(lstm_model, n_samples=40, **present)
+    assert explainer.settings == again.settings
+    assert explainer(TEXT).scores.tolist() == again(TEXT).scores.tolist()
+
+
+def test_every_option_of_earlier_releases_is_tried():
+    assert {name for former, _ in FORMER_AND_PRESENT for name in former} == {*FORMER, "method"}
+
+
+def test_the_explainer_has_seventeen_parameters():
+    parameters = inspect.signature(mase.Explainer).parameters.values()
+    assert len(parameters) == 17
+    assert {parameter.kind for parameter in parameters}.isdisjoint({inspect.Parameter.VAR_KEYWORD})
+    assert {*ExplainerOptions.__annotations__} == {p.name for p in parameters} - {"model", "tokenizer", "show_progress"}
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("Attributions", "mase.attribution"), ("Method", "mase.methods"), ("Progress", "mase.progress"),
+        ("QueryOptions", "mase.solve.oracle"), ("Stopping", "mase.options"),
+    ],
+)  # fmt: skip
+def test_names_of_earlier_releases_warn(name, place):
+    with pytest.warns(DeprecationWarning, match=f"mase.{name} is gone in mase 0.5; use "):
+        value = getattr(mase, name)
+    assert value is getattr(importlib.import_module(place), name)
+
+
+def test_the_listener_of_earlier_releases_warns():
+    calls = []
+    with pytest.warns(DeprecationWarning, match="follow is gone in mase 0.5; use explainer"):
+        attribution = explainer().follow(TEXT, calls.append)
+    with pytest.warns(DeprecationWarning, match="listener is gone in mase 0.5; use on_progress"):
+        again = mase.explain(TEXT, AdditiveClassifier({"good": 0.25}), n_samples=20, listener=calls.append)
+    assert len(calls) >= 2
+    assert attribution.scores.tolist() == again.scores.tolist()
 
 
 def test_none_is_not_given():
@@ -82,9 +149,9 @@ def test_hints_know_every_option():
     with pytest.raises(UnknownNameError) as caught:
         mase.explain(TEXT, "lstm-imdb", nothing_like_it=1)
     for name, parameter in inspect.signature(mase.explain).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("target", "against", "listener"):
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("target", "against", "on_progress"):
             assert name in str(caught.value)
-    assert all(name in str(caught.value) for name in MoreOptions.__annotations__)
+    assert all(name in str(caught.value) for name in (*FORMER, *ExplainerOptions.__annotations__))
 
 
 def test_all_that_decides_the_scores_is_in_the_result():

@@ -14,11 +14,10 @@ import pytest
 from mase.designs import DESIGNS
 from mase.models.base import Model, Probe, ValueModel
 from mase.procedures import PROCEDURES
-from mase.solve.parts import Design
+from mase.solve.problem import Design
 from mase.solve.regression import Regression
 from mase.solve.strategy import Strategy
-from mase.spaces import SPACES
-from mase.spaces.kinds import Space
+from mase.spaces import SPACES, Space
 from mase.testing import FunctionProbe
 from mase.units import UNITS
 from mase.units.splitters import Function, Regex, Splitter

@@ -35,9 +35,7 @@ def test_a_missing_package_is_named_before_the_import_fails():
     assert offer() == ["Book"]
 
 
-@pytest.mark.parametrize(
-    "package", ["mase", "mase.models", "mase.metrics", "mase.designs", "mase.links", "mase.outputs"]
-)
+@pytest.mark.parametrize("package", ["mase", "mase.models", "mase.metrics", "mase.designs", "mase.outputs"])
 def test_completion_offers_names_that_are_not_imported_yet(package):
     module = import_module(package)
     missing = {name for name in module.__all__ if not is_installed(module, name)}

@@ -5,7 +5,7 @@ import pytest
 from mase.document import Document, check_text
 from mase.errors import InvalidTextError, ShapeError
 from mase.text import Tokens, Truncation, Words, boundary, find_words, joins, shortened
-from mase.units.grouping import coordinates, members
+from mase.units.splitters import coordinates, members
 
 SEEN_AS_ONE = {
     "letter": "a",

@@ -480,7 +480,7 @@ DATASETS = Registry(
         "imdb": "mase_paper.datasets:IMDB",
         "reuters": "mase_paper.datasets:REUTERS",
     },
-    "mase_paper.datasets",
+    "mase.datasets",
 )
 
 _COLUMNS = ["split", "id", "label", "text"]

@@ -2,8 +2,18 @@
 
 from mase.attribution.attribution import Attribution, Attributions, Token, Unit, Window, WindowResponse, Word
 from mase.attribution.evidence import Changed, Evidence, FlipSet, Verdict, chosen
-from mase.attribution.notes import LISTED, Fit, Note
-from mase.attribution.response import Answer, Citation, Interaction, Part, Prediction, Response, ranking
+from mase.attribution.response import (
+    LISTED,
+    Answer,
+    Citation,
+    Fit,
+    Interaction,
+    Note,
+    Part,
+    Prediction,
+    Response,
+    ranking,
+)
 from mase.defaults import Precision
 from mase.document import Field
 

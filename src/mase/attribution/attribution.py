@@ -9,8 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
 from mase.attribution.evidence import Evidence, Verdict, expected_probability, expected_response, verdict_on
-from mase.attribution.notes import Fit, Note, noun_of
-from mase.attribution.response import Answer, By, Citation, Interaction, Prediction, Response, cited
+from mase.attribution.response import Answer, By, Citation, Fit, Interaction, Note, Prediction, Response, cited, noun_of
 from mase.defaults import check_choice
 from mase.document import Document, Field
 from mase.errors import DataError, MissingDependencyError

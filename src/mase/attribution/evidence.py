@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution.notes import LISTED, Note
-from mase.attribution.response import Response, in_order
+from mase.attribution.response import LISTED, Note, Response, in_order
+from mase.defaults import is_integer
 from mase.errors import OptionError
-from mase.scalars import is_integer
 
 if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution

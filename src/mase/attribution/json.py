@@ -19,8 +19,7 @@ import msgspec
 
 from mase.attribution.attribution import Attribution, Token, Unit, Window
 from mase.attribution.evidence import Changed, Evidence, FlipSet
-from mase.attribution.notes import Fit, Note
-from mase.attribution.response import Answer, Interaction, Prediction, Response, error_of, ranking
+from mase.attribution.response import Answer, Fit, Interaction, Note, Prediction, Response, error_of, ranking
 from mase.defaults import AUTO, Precision, check_n_samples
 from mase.document import Field, Scalar
 from mase.errors import DataError, OptionError

@@ -227,6 +227,19 @@ class Terminated(KeyboardInterrupt):
     """The system sent SIGTERM, or the terminal was closed. It is handled like Ctrl-C."""
 
 
+def _current(argument: str) -> str:
+    """Return an argument, the name of an option of earlier releases by the present one."""
+    name, sign, value = argument.partition("=")
+    if not name.startswith("--") or name not in FORMER:
+        return argument
+    tell(f"mase: warning: {name} is gone in mase 0.5; use {FORMER[name]}")
+    return FORMER[name] + sign + value
+
+
+# Commands and options of earlier releases, gone in 0.5.
+FORMER = {"doctor": "check", "--granularity": "--units"}
+
+
 class LazyGroup(click.Group):
     """A group of the subcommands in a registry, which imports them when they are called.
 
@@ -261,6 +274,9 @@ class LazyGroup(click.Group):
         """Return a subcommand, or None if there is no such subcommand. One that cannot be imported fails when
         it runs.
         """
+        if cmd_name in FORMER:
+            tell(f"mase: warning: mase {cmd_name} is gone in mase 0.5; use mase {FORMER[cmd_name]}")
+            cmd_name = FORMER[cmd_name]
         if cmd_name in self.registry:
             return self._command(cmd_name)
         if cmd_name in self.packages:
@@ -294,7 +310,7 @@ class LazyGroup(click.Group):
     ) -> click.Context:
         """Parse the arguments; help and version are printed here."""
         with _messages():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, list(map(_current, args)), parent, **extra)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -443,7 +459,7 @@ COMMANDS = Registry(
         "compare": "mase_corpora.cli:compare",
         "serve": "mase_serve.cli:serve",
         "evaluate": "mase.cli.evaluate:evaluate",
-        "doctor": "mase.cli.info:doctor",
+        "check": "mase.cli.info:check",
         "models": "mase.cli.info:models",
         "methods": "mase.cli.info:methods",
     },

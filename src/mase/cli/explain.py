@@ -13,10 +13,10 @@ from mase.cli.options import (
     device,
     download,
     evidence,
+    explainer_options,
     how,
     max_new_tokens,
     method,
-    method_parts,
     model,
     of_documents,
     one_file,
@@ -161,7 +161,7 @@ def explain(
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         set_longest_answer(loaded, max_new_tokens)
         configure(threads)
-        explainer = Explainer(loaded, fixed=fixed, background=background, **how)
+        explainer = Explainer(loaded, fixed=fixed, background=background, **explainer_options(how))
         # A function of records that has no labels cannot be asked for their number yet.
         classes = listed(target, explainer.model.labels if "," in (target or "") else ())
         expected = Expected.of(explainer, Question(classes, against))
@@ -240,7 +240,6 @@ _how = options(
         "--link", type=click.Choice(LINKS_WITHOUT_CLASSES["log-probabilities"]),
         help="The number of the answer to explain. [default: logit, the log-odds; with --against log-probability]",
     ),
-    method_parts,
     units("sentence"),
     asking,
 )  # fmt: skip
@@ -323,9 +322,11 @@ def cite(
         )
         configure(threads)
 
+    asked = explainer_options(asked)
+
     def explain(_: object) -> "Attribution":
         with aside(), evaluations("citing") as listener:
-            return citing.cite(opened, context=texts, listener=listener, **asked)
+            return citing.cite(opened, context=texts, on_progress=listener, **asked)
 
     document = citing.sources(texts, asked["query"])
     run(

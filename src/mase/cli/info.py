@@ -41,7 +41,7 @@ _WIDTH = 100
 @download
 @trust_remote_code
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(
+def check(
     *,
     model: str,
     server: str | None,
@@ -64,12 +64,11 @@ def doctor(
 
     \b
     Examples
-      mase doctor -m bert-imdb
-      mase doctor -m classifier.py:predict_proba --text "Not bad at all."
-      mase doctor -m judge.py:predict_proba -i pairs.csv --fields premise,hypothesis
-      mase doctor --server http://localhost:8000 -m my-model
+      mase check -m bert-imdb
+      mase check -m classifier.py:predict_proba --text "Not bad at all."
+      mase check -m judge.py:predict_proba -i pairs.csv --fields premise,hypothesis
+      mase check --server http://localhost:8000 -m my-model
     """
-    from mase.checking import check
     from mase.cli import aside
     from mase.cli.explaining import open_console
     from mase.cli.inputs import ColumnOptions, check_columns, read_texts
@@ -86,7 +85,9 @@ def doctor(
     with aside():
         loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
         configure(threads)
-        found = check(loaded, text=example, fixed=fixed, background=background)
+        from mase.checking import check as checked
+
+        found = checked(loaded, text=example, fixed=fixed, background=background)
     if as_json:
         click.echo(json.dumps(found.to_dict()))
     else:
@@ -162,7 +163,7 @@ def _config(name: str) -> dict[str, Any]:
         if is_onnx(name):
             raise DataError(
                 f"{name!r} holds an ONNX model, expected an output of mase train or a Hugging Face classifier; use "
-                f"mase doctor -m {name}"
+                f"mase check -m {name}"
             )
     return _read(folder(name) / "config.json")
 

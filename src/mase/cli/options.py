@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
+from mase.cli import tell
 from mase.defaults import AUTO, CONFIDENCE, LONG, MAX_NEW_TOKENS, OVERLAP, POOLINGS, PRECISIONS, REFERENCES, NSamples
-from mase.designs import DESIGNS
 from mase.document import TEXT
 from mase.errors import OptionError, UnknownNameError
-from mase.estimators import ESTIMATORS
 from mase.links import LINKS
 from mase.units import DEFAULT, UNITS, splitter
 
@@ -171,8 +170,6 @@ def units(default: str = DEFAULT) -> Callable[[Any], Any]:
     """Return the option of the units, with its default."""
     return click.option(
         "--units",
-        "--granularity",
-        "units",
         default=default,
         show_default=True,
         callback=check_units,
@@ -188,23 +185,9 @@ def method(default: str | None = None) -> Callable[[Any], Any]:
         default=default,
         show_default=default or "mase, or mase-cite for a language model",
         metavar="NAME",
-        help="Explanation method; see `mase methods`.",
+        help="Explanation method, perhaps with settings as in mase-nlgp+sigma=0.3; see `mase methods`.",
     )
 
-
-# The parts of a method, when to stop, and how to evaluate. They are passed on to `Explainer` under the same names.
-method_parts = options(
-    click.option(
-        "--design", metavar="NAME",
-        help="Design of the perturbations, with settings as in focused(rounds=3): "
-        f"{', '.join(DESIGNS.names)}. [default: the method's]",
-    ),
-    click.option(
-        "--estimator",
-        metavar="NAME",
-        help=f"Estimator of the scores: {', '.join(ESTIMATORS.names)}. [default: the method's]",
-    ),
-)  # fmt: skip
 
 asking = options(
     click.option(
@@ -224,9 +207,11 @@ asking = options(
         "--batch-size", type=_batch_size, default="auto", show_default=True, metavar="auto|B",
         help="Perturbed copies per forward pass.",
     ),
+    click.option("--design", hidden=True),
+    click.option("--estimator", hidden=True),
 )  # fmt: skip
 
-# Passed on to `Explainer` under the same names.
+# `explainer_options` makes the options of `Explainer` of them.
 how = options(
     method(),
     click.option(
@@ -234,27 +219,65 @@ how = options(
         help="Perturbed copies per text, or auto: as many as its number of units asks for. [default: the method's]",
     ),
     click.option(
-        "--sigma", type=float, metavar="S", help="Standard deviation of the perturbations. [default: the method's]"
-    ),
-    click.option(
-        "--reference", type=click.Choice(REFERENCES), help="Replacement for an absent word. [default: the method's]"
-    ),
-    click.option(
         "--link", type=click.Choice(LINKS.names), help="The number of the class to explain. [default: the method's]"
     ),
-    method_parts,
     units(),
     click.option(
-        "--long", type=click.Choice(LONG), default=LONG[0], show_default=True,
-        help="A text that is longer than the model reads: cut it off, or explain windows of it.",
-    ),
-    click.option("--overlap", type=float, metavar="S", help=f"Share that windows have in common. [default: {OVERLAP}]"),
-    click.option(
-        "--pooling", type=click.Choice(POOLINGS),
-        help=f"How predictions for windows become one. [default: {POOLINGS[0]}]",
+        "--windows", is_flag=False, flag_value="auto", metavar="[auto|NAME=VALUE,...]",
+        help="Explain a text that is longer than the model reads in windows; settings as in overlap=0.5,pooling=max "
+        f"(overlap {OVERLAP:g}; pooling {', '.join(POOLINGS)}). [default: what the model does not read is cut off]",
     ),
     asking,
+    click.option("--sigma", type=float, hidden=True),
+    click.option("--reference", type=click.Choice(REFERENCES), hidden=True),
+    click.option("--long", type=click.Choice(LONG), hidden=True),
+    click.option("--overlap", type=float, hidden=True),
+    click.option("--pooling", type=click.Choice(POOLINGS), hidden=True),
 )  # fmt: skip
+
+_METHOD_PARTS = ("design", "estimator", "sigma", "reference")
+_STOPPING = ("tolerance", "stable_top", "confidence")
+_WINDOWS = ("long", "overlap", "pooling")
+
+
+def explainer_options(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was typed as options of `mase.Explainer`; other options stay as they are."""
+    from mase.methods import Variant
+    from mase.options import stopping_of, windows_of
+
+    special = {*_METHOD_PARTS, *_STOPPING, *_WINDOWS, "windows"}
+    result = {name: value for name, value in typed.items() if name not in special}
+    for name in (*_METHOD_PARTS, *_WINDOWS):
+        if typed.get(name) is not None:
+            instead = f"--method NAME+{name}=VALUE" if name in _METHOD_PARTS else "--windows"
+            tell(f"mase: warning: --{name} is gone in mase 0.5; use {instead}")
+    if parts := {name: typed[name] for name in _METHOD_PARTS if typed.get(name) is not None}:
+        result["method"] = Variant(typed.get("method"), parts)
+    rule: dict[str, Any] = {name: typed.get(name) for name in _STOPPING}
+    result["stopping"] = stopping_of(**rule)
+    if "windows" in typed:
+        windows = _windows(typed["windows"])
+        former = {name: typed.get(name) for name in _WINDOWS}
+        result["windows"] = windows if windows is not None else windows_of(**former)
+    return result
+
+
+def _windows(typed: str | None) -> Any:
+    """Return the options of windows that were typed."""
+    from mase.options import Windows
+
+    if typed is None:
+        return None
+    settings: dict[str, Any] = {}
+    for part in () if typed == "auto" else typed.split(","):
+        name, sign, value = part.partition("=")
+        if not sign or name not in ("overlap", "pooling"):
+            raise click.BadParameter(f"got {part!r}, expected overlap=SHARE or pooling=NAME", param_hint="--windows")
+        try:
+            settings[name] = float(value) if name == "overlap" else value
+        except ValueError as error:
+            raise click.BadParameter(f"overlap is {value!r}, expected a number", param_hint="--windows") from error
+    return Windows(**settings)
 
 
 def evidence(default: int) -> Callable[[Any], Any]:

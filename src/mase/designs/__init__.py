@@ -7,9 +7,9 @@ from mase.registry import Registry, lazy_names
 if TYPE_CHECKING:
     from mase.designs.placement import Gaussian as Gaussian
     from mase.solve.distributions import Covariance as Covariance
-    from mase.solve.parts import Design as Design
-    from mase.solve.parts import ExhaustiveDesign as ExhaustiveDesign
+    from mase.solve.problem import Design as Design
     from mase.solve.problem import Distribution as Distribution
+    from mase.solve.problem import ExhaustiveDesign as ExhaustiveDesign
     from mase.solve.problem import Sample as Sample
 
 __all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "ExhaustiveDesign", "Gaussian", "Sample"]
@@ -46,9 +46,9 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __all__,
         {
             "Covariance": "mase.solve.distributions",
-            "Design": "mase.solve.parts",
+            "Design": "mase.solve.problem",
             "Distribution": "mase.solve.problem",
-            "ExhaustiveDesign": "mase.solve.parts",
+            "ExhaustiveDesign": "mase.solve.problem",
             "Gaussian": "mase.designs.placement",
             "Sample": "mase.solve.problem",
         },

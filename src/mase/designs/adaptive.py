@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import expit
 
 from mase.arrays import Floats, Ints
+from mase.defaults import check_integer
 from mase.designs.masking import Hadamard, Independent
 from mase.designs.placement import coins, every_under, single
 from mase.errors import OptionError
-from mase.scalars import check_integer
 from mase.solve.distributions import Aim, Covariance, Laws, Mixture
 from mase.solve.problem import Distribution, Sample
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Floats, Ints, equal_fields
+from mase.defaults import is_real
 from mase.errors import OptionError
-from mase.scalars import is_real
 from mase.solve.distributions import MOST_CORRELATED, Covariance, Laws, covariance, real_sigma
 from mase.solve.problem import Distribution, Sample
 

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from mase.registry import Registry, lazy_names
 
 if TYPE_CHECKING:
-    from mase.solve.parts import Estimator as Estimator
-    from mase.solve.parts import Solver as Solver
     from mase.solve.problem import Estimate as Estimate
+    from mase.solve.problem import Estimator as Estimator
     from mase.solve.problem import Problem as Problem
+    from mase.solve.problem import Solver as Solver
 
 __all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
 
 ESTIMATORS = Registry(
     "estimator",
     {
-        "moment": "mase.estimators.moments:Moment",
+        "moment": "mase.estimators.linear:Moment",
         "least-squares": "mase.estimators.linear:LeastSquares",
         "ridge": "mase.estimators.linear:Ridge",
         "empirical-bayes": "mase.estimators.bayes:EmpiricalBayes",
@@ -26,7 +26,7 @@ ESTIMATORS = Registry(
         "fixed-ridge": "mase.estimators.linear:FixedRidge",
         "constrained": "mase.estimators.linear:Constrained",
         "boosted-trees": "mase.estimators.boosted_trees:BoostedTrees",
-        "mean-gradient": "mase.estimators.moments:MeanGradient",
+        "mean-gradient": "mase.estimators.linear:MeanGradient",
     },
     "mase.estimators",
     renamed={"gaussian-process": "kernel-ridge"},
@@ -39,8 +39,8 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
         __all__,
         {
             "Estimate": "mase.solve.problem",
-            "Estimator": "mase.solve.parts",
+            "Estimator": "mase.solve.problem",
             "Problem": "mase.solve.problem",
-            "Solver": "mase.solve.parts",
+            "Solver": "mase.solve.problem",
         },
     )

@@ -11,7 +11,7 @@ from mase.arrays import Floats
 from mase.errors import OptionError
 from mase.estimators.linear import LeastSquares
 from mase.solve.distributions import MOST_CORRELATED, no_scatter, product, scatter, times, widening
-from mase.solve.linalg import decomposed
+from mase.solve.kernel import decomposed
 from mase.solve.problem import Estimate, Problem
 
 # Shares of the variance of the responses that the coordinates explain, a priori uniform, on a grid of their log-odds.

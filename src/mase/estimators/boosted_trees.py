@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mase.arrays import Floats
+from mase.defaults import check_integer
 from mase.errors import OptionError
 from mase.estimators.linear import LeastSquares
 from mase.registry import require
-from mase.scalars import check_integer
 from mase.solve.distributions import no_scatter
 from mase.solve.problem import Estimate, Problem
 

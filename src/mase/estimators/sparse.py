@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 from mase.arrays import Floats
 from mase.errors import MaseError, OptionError
-from mase.estimators.moments import Moment, dof, moment_rows
+from mase.estimators.linear import Moment, dof, moment_rows
 from mase.solve.distributions import scatter, widening
-from mase.solve.linalg import Gram
+from mase.solve.kernel import Gram
 from mase.solve.problem import Estimate, Problem
 
 # Number of groups of the jackknife.

@@ -34,10 +34,10 @@ __all__ = [
 METRICS = Registry(
     "metric",
     {
-        "delta-accuracy": "mase.metrics.flips:DeltaAccuracy",
+        "delta-accuracy": "mase.metrics.curves:DeltaAccuracy",
         "comprehensiveness": "mase.metrics.curves:Comprehensiveness",
         "sufficiency": "mase.metrics.curves:Sufficiency",
-        "log-odds": "mase.metrics.flips:LogOdds",
+        "log-odds": "mase.metrics.curves:LogOdds",
         "aopc": "mase.metrics.curves:Aopc",
         "naopc": "mase.metrics.curves:NormalisedAopc",
         "deletion": "mase.metrics.curves:Deletion",

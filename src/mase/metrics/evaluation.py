@@ -16,7 +16,7 @@ from mase.defaults import NSamples, Precision
 from mase.document import Document, Input, Scalar, check_texts
 from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
 from mase.explainer import Explainer
-from mase.methods import Method, describe, parse, resolve
+from mase.methods import Method, Variant, describe, parse, resolve
 from mase.metrics import Operator, check_operator
 from mase.metrics.base import Column, Instance, Metric, Rescore, check_several, named_metrics
 from mase.metrics.given import align, per_text
@@ -200,12 +200,16 @@ class Evaluator:
         return MethodResult(self._values(replace(unscored, scores=scores, order=order)), scores, 0, 0, 0.0)
 
     def _explainer(self, method: str | Method, options: Mapping[str, Any]) -> Explainer:
+        parts = dict(options)
+        seed = parts.pop("seed", self.seed)
         return Explainer(
             self.model,
-            method=method,
+            method=Variant(method, parts),
             units=self.splitter,
+            n_samples=None if "n_samples" in parts else self.n_samples,
+            seed=seed,
+            evidence=0,
             precision=self.precision,
-            **{"n_samples": self.n_samples, "seed": self.seed, "evidence": 0, **options},
         )
 
     def _rescore(self, explainer: Explainer, document: Document, target: int) -> Rescore:

@@ -12,16 +12,16 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Floats, as_floats
-from mase.assemble import units_of
 from mase.attribution.attribution import Attribution
 from mase.attribution.json import ERROR_SCHEMA, SCHEMA, from_dict
 from mase.document import Document, Input
 from mase.errors import DataError, OptionError, ShapeError
 from mase.files import read_bytes
 from mase.models.base import Model
+from mase.pipeline import units_of
 from mase.text import Span, Tokens, Words, find_words
 from mase.units import DEFAULT, Units, splitter
-from mase.units.grouping import group
+from mase.units.splitters import group
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
+from mase.defaults import check_integer, is_real
 from mase.document import Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.metrics import OPERATORS, Operator, check_operator
@@ -15,11 +16,10 @@ from mase.models.base import Binding, Model, Probe, TokenModel
 from mase.models.batching import ask, check_start
 from mase.responses import probabilities
 from mase.rng import untouched
-from mase.scalars import check_integer, is_real
-from mase.spaces.kinds import TokenMask
+from mase.spaces import TokenMask
 from mase.text import Tokens, Words
 from mase.units import DEFAULT, Units, splitter
-from mase.units.grouping import group
+from mase.units.splitters import group
 
 
 class PredictMasked(Protocol):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, as_floats
 from mase.attribution.response import ranking
+from mase.defaults import check_integer, is_real
 from mase.errors import CapabilityError, NonFiniteError, OptionError, ShapeError
 from mase.explainer import Explainer
 from mase.links import Contrast, Output
@@ -19,10 +20,9 @@ from mase.models.base import Binding, GradientProbe, HalfProbe, Model, Opened, P
 from mase.models.batching import ask
 from mase.responses import probabilities
 from mase.rng import generator, untouched
-from mase.scalars import check_integer, is_real
 from mase.solve.problem import Sample
 from mase.solve.regression import Regression
-from mase.spaces.kinds import TokenScale
+from mase.spaces import TokenScale
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints, equal_fields
-from mase.attribution.notes import Note
-from mase.attribution.response import Answer
+from mase.attribution.response import Answer, Note
 from mase.document import Input
 from mase.errors import CapabilityError
 from mase.links import Contrast, Output
 from mase.rng import stream_key
-from mase.spaces.kinds import Space
+from mase.spaces import Space
 from mase.text import Tokens
 
 

@@ -6,10 +6,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from mase.arrays import Floats, Ints
+from mase.defaults import is_integer
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Contrast
 from mase.models.base import ExchangeProbe, GradientProbe, Probe
-from mase.scalars import is_integer
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")

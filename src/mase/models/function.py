@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.defaults import Reference, check_choice
 from mase.document import TEXT, Document, Field, Input, Scalar, check_texts
 from mase.errors import (

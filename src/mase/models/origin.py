@@ -73,7 +73,7 @@ class Loaded:
 def reopened(load: Callable[..., Any], arguments: Mapping[str, Any], device: str | None, sha256: str | None) -> Any:
     """Return the model that `load(**arguments)` returns, on `device` or, if this machine has none, on another one."""
     if device is not None:
-        from mase.models.torch.devices import available
+        from mase.models.torch.engine import available
 
         arguments = {**arguments, "device": available(device)}
     model = load(**arguments)

@@ -21,14 +21,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import Note
-from mase.defaults import check_choice
+from mase.attribution.response import Note
+from mase.defaults import check_choice, is_integer, is_real
 from mase.document import Document
 from mase.errors import CapabilityError, MaseError, ModelError, NonFiniteError, OptionError, ServiceError, ShapeError
 from mase.links import Output, value_names
 from mase.models.base import Model
 from mase.rng import untouched
-from mase.scalars import is_integer, is_real
 from mase.text import Side, Tokens
 
 if TYPE_CHECKING:

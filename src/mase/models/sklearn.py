@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mase.defaults import is_real
 from mase.errors import CapabilityError, MaseError, MaseWarning, ModelError, OptionError
 from mase.links import FLOOR
 from mase.models.base import Model
 from mase.models.description import Description, Guess
 from mase.models.function import Callable, OfFrames, columns_of
 from mase.models.scores import without_words
-from mase.scalars import is_real
 
 # The smallest probability that a logarithm gives, and from where on those of estimators in float32 are not exact.
 _SMALLEST, _INEXACT = 1e-300, 1e-37

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
 from mase.links import Output

@@ -24,8 +24,7 @@ from mase.models.origin import Loaded, Reopened, absolute
 from mase.models.scores import Scores, check_keep, check_length, class_scores, kept_end, recognise, trial_scores
 from mase.models.token_ids import SAMPLE
 from mase.models.tokens import TransformersTokenizer, check_fast, longest_input, tokenizer_checksum
-from mase.models.torch.devices import device_of, moved
-from mase.models.torch.engine import Engine, as_float64
+from mase.models.torch.engine import Engine, as_float64, device_of, moved
 from mase.models.torch.lora import is_peft, read_adapted, with_adapters
 from mase.models.torch.module import entry_layer, token_scores
 from mase.models.torch.probe import TorchProbe, bind

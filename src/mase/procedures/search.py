@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
+from mase.defaults import check_integer
 from mase.errors import TooFewSamplesError
-from mase.scalars import check_integer
 from mase.solve.distributions import no_scatter
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate

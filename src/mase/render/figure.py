@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from mase.attribution.attribution import Attribution
+from mase.defaults import check_integer
 from mase.errors import MissingDependencyError, OptionError
 from mase.render.marks import (
     BLUE,
@@ -29,7 +30,6 @@ from mase.render.marks import (
     strongest,
 )
 from mase.render.wording import measured, stated
-from mase.scalars import check_integer
 from mase.text import shortened
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from mase.attribution.attribution import Attribution, Word
-from mase.attribution.notes import LISTED
+from mase.attribution.response import LISTED
 from mase.render.answers import (
     CitedPart,
     cited_parts,

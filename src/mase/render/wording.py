@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from mase.attribution.attribution import Attribution
 from mase.attribution.evidence import Changed
-from mase.attribution.notes import LISTED, Note
-from mase.attribution.response import Prediction, Response
+from mase.attribution.response import LISTED, Note, Prediction, Response
+from mase.defaults import is_integer
 from mase.render.marks import (
     are_estimates,
     has_intervals,
@@ -26,7 +26,6 @@ from mase.render.marks import (
     shortened_to_width,
     strongest,
 )
-from mase.scalars import is_integer
 
 _CONTRAST_MEANINGS = {
     "margin": "margin: the log-odds of one against the other; +0.7 doubles the odds",

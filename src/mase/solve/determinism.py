@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.links import FLOOR
 from mase.models.base import Probe, SeededProbe
 from mase.models.batching import ask

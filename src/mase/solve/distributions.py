@@ -9,8 +9,8 @@ from scipy.linalg import block_diag, cho_solve
 from scipy.special import ndtri, stdtrit
 
 from mase.arrays import Bools, Floats, Ints, as_floats, equal_fields
+from mase.defaults import is_real
 from mase.errors import OptionError, ShapeError
-from mase.scalars import is_real
 
 
 @dataclass(frozen=True, slots=True)

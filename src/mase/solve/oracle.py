@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.defaults import PRECISIONS, Precision, check_choice
 from mase.links import Contrast
 from mase.models.base import Probe, SeededProbe, differentiable, exchanging, half_precision, with_rules

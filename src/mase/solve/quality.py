@@ -13,14 +13,12 @@ from scipy.linalg import solve_triangular
 from scipy.special import stdtr, stdtrit
 
 from mase.arrays import Bools, Floats, Ints
-from mase.attribution.notes import LISTED, Note
-from mase.attribution.response import Interaction
+from mase.attribution.response import LISTED, Interaction, Note
 from mase.responses import respond
 from mase.solve.distributions import centred, on_means
-from mase.solve.linalg import one_thread
+from mase.solve.kernel import one_thread
 from mase.solve.oracle import Oracle
-from mase.solve.parts import Estimator, Planner, Solver
-from mase.solve.problem import Estimate, Problem, Sample
+from mase.solve.problem import Estimate, Estimator, Planner, Problem, Sample, Solver
 from mase.solve.strategy import Stopping
 from mase.statistics import holm
 

@@ -7,14 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mase.arrays import Floats
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.defaults import SAMPLES_RULE
 from mase.errors import OptionError
 from mase.solve.distributions import Aim, Mixture, no_scatter, self_consistent
-from mase.solve.linalg import one_thread
+from mase.solve.kernel import one_thread
 from mase.solve.oracle import Oracle
-from mase.solve.parts import AimedDesign, Aimer, Design, DrawingDesign, Estimator, ExhaustiveDesign, cycle, ends, shares
-from mase.solve.problem import Distribution, Estimate, Problem, Sample
+from mase.solve.problem import (
+    AimedDesign,
+    Aimer,
+    Design,
+    Distribution,
+    DrawingDesign,
+    Estimate,
+    Estimator,
+    ExhaustiveDesign,
+    Problem,
+    Sample,
+    cycle,
+    ends,
+    shares,
+)
 from mase.solve.quality import (
     adjusted_r2,
     coefficients,

@@ -9,13 +9,11 @@ from scipy.special import ndtri
 
 from mase.arrays import Floats
 from mase.attribution.evidence import certain_places
-from mase.attribution.notes import Note
-from mase.attribution.response import Interaction
-from mase.defaults import CONFIDENCE, Precision
+from mase.attribution.response import Interaction, Note
+from mase.defaults import CONFIDENCE, Precision, check_integer, is_real
 from mase.errors import OptionError
 from mase.models.base import RoundingProbe
 from mase.models.batching import ask
-from mase.scalars import check_integer, is_real
 from mase.solve.determinism import Consistency, Cost, Repeats, note
 from mase.solve.distributions import MOST_CORRELATED, no_scatter
 from mase.solve.oracle import Oracle

@@ -5,20 +5,10 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from mase.document import Scalar, check_texts
+from mase.defaults import check_integer
+from mase.document import Scalar, check_texts, is_split, names_in
 from mase.errors import DataError, OptionError
-from mase.scalars import check_integer
-from mase.sources.rows import (
-    Columns,
-    DocumentColumns,
-    Fields,
-    Keep,
-    is_split,
-    kept_columns,
-    listed,
-    names_in,
-    string_of,
-)
+from mase.sources.rows import Columns, DocumentColumns, Fields, Keep, kept_columns, listed, string_of
 from mase.sources.tables import ArrowTable, File, Pairs, Records, Table, TableSource, Texts, files_in
 
 __all__ = ["open_source"]

@@ -10,9 +10,9 @@ from typing import Any, Protocol, Self
 import msgspec
 import numpy as np
 
-from mase.document import TEXT, Document, Input, Scalar, check_texts, valid_text
+from mase.defaults import is_integer
+from mase.document import TEXT, Document, Input, Scalar, check_texts, is_split, names_in, valid_text
 from mase.errors import DataError, InvalidTextError, MaseError, OptionError
-from mase.scalars import is_integer
 
 # The columns of a table that make a document; None for inputs that are documents already.
 Fields = Sequence[str] | None
@@ -65,20 +65,6 @@ def check_fields(fields: Iterable[str]) -> tuple[str, ...]:
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise OptionError(f"fields are {list(names)!r:.200}, expected names of columns, each once")
     return names
-
-
-def is_split(source: object) -> bool:
-    """Return whether it is a mapping from names to tables, such as a `DatasetDict`."""
-    return isinstance(source, Mapping) and bool(source) and all(names_in(one) is not None for one in source.values())
-
-
-def names_in(source: Any) -> Sequence[Any] | None:
-    """Return the names of the columns of a table; None if it is no table."""
-    if isinstance(source, Mapping) or len(getattr(source, "shape", ())) != 2:
-        return None
-    # pyarrow and datasets have names of columns; the `columns` of pandas and polars are names.
-    names = getattr(source, "column_names", None) or getattr(source, "columns", None)
-    return None if names is None else list(names)
 
 
 def _rows(table: Any, fields: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -359,7 +345,7 @@ def kept_columns(keep: Keep | None, reserved: Sequence[str] = ()) -> tuple[tuple
     return columns
 
 
-def check_kept(names: Sequence[str], reserved: Sequence[str]) -> None:
+def check_kept(names: Sequence[str], reserved: Sequence[str], *, any_case: bool = True) -> None:
     """Check that the names of kept columns differ from each other and from `reserved`, in any letters."""
     taken = {name.lower(): name for name in reserved}
     for name in names:
@@ -371,7 +357,7 @@ def check_kept(names: Sequence[str], reserved: Sequence[str]) -> None:
         if names.count(name) > 1:
             raise DataError(f"two kept columns are called {name!r}, expected a name for each; drop or rename one")
         other = taken.setdefault(name.lower(), name)
-        if other != name:
+        if any_case and other != name:
             raise DataError(
                 f"the kept column {name!r} differs from {other!r} only in upper and lower case, which databases take "
                 f"for one; give it another name, as in COLUMN=their_{name}"

@@ -18,11 +18,9 @@ from mase.models.base import Model
 from mase.models.function import Callable
 from mase.outputs.formats import Output
 from mase.solve.distributions import Laws, covariance
-from mase.solve.parts import Design, Estimator, ExhaustiveDesign
-from mase.solve.problem import Distribution, Problem, Sample
+from mase.solve.problem import Design, Distribution, Estimator, ExhaustiveDesign, Problem, Sample
 from mase.solve.strategy import Strategy
-from mase.spaces import SPACES
-from mase.spaces.kinds import Noise, Space
+from mase.spaces import SPACES, Noise, Space
 from mase.testing.models import AdditiveClassifier
 
 _TEXT = "the cast is superb but the plot is dull and that's all"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mase.errors import DataError
 from mase.files import cannot_write, writing
-from mase_corpora.report.page import FIRST_TEXTS, GENERATOR, page
+from mase_corpora.report.pages import FIRST_TEXTS, GENERATOR, page
 from mase_corpora.report.texts import FILE, FOLDER, Entry, Flags, ListWriter, Workbench, entries
 from mase_corpora.summary import Summary
 

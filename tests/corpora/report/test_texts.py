@@ -22,7 +22,7 @@ from mase_corpora.folder import Folder
 from mase_corpora.read import open_run
 from mase_corpora.report import texts as slices
 from mase_corpora.report import write_report
-from mase_corpora.report.page import page, policy
+from mase_corpora.report.pages import page, policy
 from mase_corpora.report.texts import (
     CARE,
     FAILED,

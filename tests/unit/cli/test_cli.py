@@ -457,7 +457,7 @@ def test_characters_that_standard_output_cannot_encode_are_escaped(tmp_path):
         found = subprocess.run(whole, capture_output=True, check=True, env=settings, cwd=tmp_path)
         return found.stdout.decode("latin-1")
 
-    assert "плохо" in json.loads(mase("doctor", "-m", name, "--json").encode())["labels"]
+    assert "плохо" in json.loads(mase("check", "-m", name, "--json").encode())["labels"]
     (tmp_path / "texts.txt").write_text("a good film\n", encoding="utf-8")
     mase("run", "texts.txt", "-m", name, "-o", "größe-длина", "--engine", "here", "--n-samples", "16", "-q")
     assert ascii("длина")[1:-1] in mase("compare", "größe-длина", "größe-длина")

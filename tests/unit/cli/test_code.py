@@ -40,7 +40,7 @@ def invoke(monkeypatch, tmp_path):
 
 
 def test_the_doctor_asks_the_only_model_on_a_server(invoke, url):
-    found = invoke("doctor", "--server", url, "--json")
+    found = invoke("check", "--server", url, "--json")
     assert found.exit_code == 0, found.stderr
     plain = json.loads(found.stdout)
     assert (plain["name"], plain["kind"]) == ("tiny", "completion server, asked as vllm")
@@ -104,7 +104,7 @@ def test_a_classifier_generates_no_answer(invoke, tmp_path, command):
     assert (found.exit_code, "--max-new-tokens" in found.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("command", [("doctor",), ("run", "prompts.jsonl", "--dry-run"), ("explain", "a text")])
+@pytest.mark.parametrize("command", [("check",), ("run", "prompts.jsonl", "--dry-run"), ("explain", "a text")])
 def test_a_server_decides_where_its_models_run(invoke, command):
     found = invoke(*command, "--server", UNREACHED, "-m", "tiny", "--device", "cpu")
     assert (found.exit_code, "got --device with a model on a server" in found.stderr) == (2, True)
@@ -213,7 +213,7 @@ def test_run_and_evaluate_read_documents(command, tmp_path):
 
 
 def test_doctor_asks_about_the_first_row(command):
-    found = command("doctor", "-i", "a.csv", *OPTIONS_DOCUMENTS_FIELDS, *MODEL, "--json")
+    found = command("check", "-i", "a.csv", *OPTIONS_DOCUMENTS_FIELDS, *MODEL, "--json")
     plain = json.loads(found.stdout)
     assert (plain["inputs"], plain["labels"]) == (["records"], ["0", "1"])
     assert [speed["n_units"] for speed in plain["speeds"]] == [5]  # the words and the age
@@ -229,7 +229,7 @@ def test_doctor_asks_about_the_first_row(command):
         (["explain", "-i", "a.csv", "--fields", "a", "--background", "age"], "expected NAME=VALUE"),
         (["explain", "-i", "a.csv", "--fields", "a", "--background", "age=1,age=2"], "given twice"),
         (["evaluate", "-i", "a.csv", "--fixed", "premise"], "got --fixed without --fields"),
-        (["doctor", "--fields", "premise"], "got --fields without a table"),
+        (["check", "--fields", "premise"], "got --fields without a table"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(command, arguments, message):

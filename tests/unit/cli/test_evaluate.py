@@ -19,7 +19,7 @@ from mase.cli import files as output_files
 from mase.cli import main
 from mase.cli.evaluate import evaluate as command
 from mase.metrics import METRICS, Operator
-from mase.models.torch.devices import multiplies_bfloat16
+from mase.models.torch.engine import multiplies_bfloat16
 
 
 @pytest.fixture

@@ -57,8 +57,9 @@ def test_a_label_wins_over_an_index(mase_cli):
         (["", "-q"], "text '' "), ([GOOD, "--target", "positive"], "unknown target 'positive'"),
         (["crash"], "fell over"),
         ([GOOD, "--target", "7"], "or an index from 0 to 1"), ([GOOD, "--method", "maze"], "did you mean 'mase'"),
-        ([GOOD, "--method", "mase-gradient"], "embedding"), ([GOOD, "--estimator", "magic"], "unknown estimator"),
-        ([GOOD, "--reference", "unk"], "reference"),
+        ([GOOD, "--method", "mase-gradient"], "embedding"),
+        ([GOOD, "--method", "mase+estimator=magic"], "unknown estimator"),
+        ([GOOD, "--method", "mase+reference=unk"], "reference"),
     ],
 )  # fmt: skip
 def test_expected_errors_are_one_line_and_exit_1(mase_cli, arguments, message):

@@ -60,7 +60,7 @@ def test_an_answer_is_as_long_as_in_python():
 @pytest.mark.parametrize(
     ("command", "option"),
     [
-        ("explain", "-i"), ("evaluate", "-i"), ("doctor", "-i"), ("explain", "--html"), ("cite", "--html"),
+        ("explain", "-i"), ("evaluate", "-i"), ("check", "-i"), ("explain", "--html"), ("cite", "--html"),
         ("evaluate", "-o"), ("evaluate", "--plot"), ("run", "-o"), ("summary", "--csv"), ("summary", "--parquet"),
         ("summary", "--html"),
     ],

@@ -19,8 +19,7 @@ from mase.estimators.kernel_ridge import _Rows as KernelRows
 from mase.estimators.kernel_ridge import _Settings as Settings
 from mase.estimators.linear import LeastSquares
 from mase.solve.distributions import Covariance, Laws
-from mase.solve.parts import shares
-from mase.solve.problem import Problem
+from mase.solve.problem import Problem, shares
 from mase.testing import FunctionProbe, linear
 
 P = 8

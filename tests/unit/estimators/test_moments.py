@@ -1,10 +1,10 @@
-"""Tests of `mase.estimators.moments`."""
+"""Tests of `mase.estimators.linear`."""
 
 import numpy as np
 import pytest
 
 from mase.errors import OptionError
-from mase.estimators.moments import MeanGradient, Moment
+from mase.estimators.linear import MeanGradient, Moment
 from mase.methods import resolve
 from mase.pipeline import measure
 from mase.solve.distributions import covariance

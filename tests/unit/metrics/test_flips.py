@@ -1,4 +1,4 @@
-"""Tests of `mase.metrics.flips`."""
+"""Tests of `mase.metrics.curves`."""
 
 from dataclasses import replace
 
@@ -8,9 +8,8 @@ from tests.unit.metrics.additive import case, rows_of
 
 from mase.errors import ShapeError
 from mase.metrics import METRICS
-from mase.metrics.curves import eraser
+from mase.metrics.curves import DeltaAccuracy, eraser, flips
 from mase.metrics.evaluation import evaluate
-from mase.metrics.flips import DeltaAccuracy, flips
 from mase.metrics.masking import masker
 from mase.models import Callable, TorchModule
 from mase.testing import whitespace_ids

@@ -16,8 +16,7 @@ from mase.metrics.given import align, per_text, read_attributions, scores_of_wor
 from mase.models import HuggingFace, TorchModule, load
 from mase.testing import whitespace_ids
 from mase.text import Words, find_words
-from mase.units.grouping import group
-from mase.units.splitters import Word
+from mase.units.splitters import Word, group
 
 
 class Shap:

@@ -31,10 +31,9 @@ from mase.models import Callable, TorchModule, load
 from mase.models.base import Binding
 from mase.solve.distributions import Covariance
 from mase.solve.problem import Distribution, Sample
-from mase.spaces.kinds import TokenScale
+from mase.spaces import TokenScale
 from mase.testing import whitespace_ids
-from mase.units.grouping import group
-from mase.units.splitters import Word
+from mase.units.splitters import Word, group
 
 
 def test_agreement_against_scipy_and_sets():

@@ -50,7 +50,7 @@ def test_out_of_memory_halves_the_batches_of_predictions_too():
 
 
 def test_out_of_memory_on_a_cpu_is_recognised():
-    from mase.models.torch.devices import out_of_memory
+    from mase.models.torch.engine import out_of_memory
 
     with pytest.raises(RuntimeError) as caught:
         torch.empty(10**15)

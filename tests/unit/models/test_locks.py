@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 import mase
 from mase.models import Callable, TorchModule
 from mase.models.locks import ProcessSetting, alone, configure, single_thread
-from mase.models.torch.devices import WITHOUT_CUDNN
-from mase.models.torch.engine import borrowed
+from mase.models.torch.engine import WITHOUT_CUDNN, borrowed
 from mase.provenance import environment
 from mase.testing import LogisticClassifier, SmallLSTM, Wrapped, whitespace_ids
 

@@ -22,7 +22,7 @@ from mase.errors import DataError, NotPicklableError, OptionError
 from mase.metrics.perturbation import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, bundled, load
 from mase.models.origin import as_recorded, dumps, has_checksum, identity, identity_in_run, is_same, unknown_model
-from mase.models.torch.devices import available
+from mase.models.torch.engine import available
 from mase.models.torch.weights import Packed
 from mase.models.user_code import open_code
 from mase.testing import LogisticClassifier, SmallLSTM, Wrapped, whitespace_ids

@@ -1,4 +1,4 @@
-"""Tests of `mase.solve.linalg`."""
+"""Tests of `mase.solve.kernel`."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
 from mase.pipeline import measure
-from mase.solve.linalg import decomposed, one_thread
+from mase.solve.kernel import decomposed, one_thread
 from mase.testing import linear
 
 

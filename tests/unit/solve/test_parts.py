@@ -1,4 +1,4 @@
-"""Tests of `mase.solve.parts`."""
+"""Tests of `mase.solve.problem`."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from mase.designs.adaptive import CloseUp, Focused
 from mase.designs.masking import Bernoulli
 from mase.methods import resolve
 from mase.pipeline import measure
-from mase.solve.parts import cycle, ends, shares
+from mase.solve.problem import cycle, ends, shares
 from mase.solve.strategy import Stopping
 from mase.testing import linear
 

@@ -263,7 +263,7 @@ def table(tmp_path):
 def test_missing_table_says_where_it_looked_and_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("MASE_DATA", str(tmp_path / "environment"))
     monkeypatch.setattr(datasets, "user_cache_dir", lambda name: str(tmp_path / "cache"))
-    with pytest.raises(DataError, match=r"mase\.datasets\.get\('imdb'\)") as caught:
+    with pytest.raises(DataError, match=r"mase_paper\.datasets\.get\('imdb'\)") as caught:
         datasets.load("imdb", "train")
     assert re.search(r"imdb\.parquet in .*environment or .*cache", str(caught.value))
     with pytest.raises(DataError, match="given") as caught:

@@ -14,8 +14,7 @@ from mase.document import Document
 from mase.errors import UnitsError
 from mase.text import Tokens
 from mase.units import splitter
-from mase.units.grouping import group
-from mase.units.splitters import Function, Line, Regex, WordPunct
+from mase.units.splitters import Function, Line, Regex, WordPunct, group
 
 
 def tokens(text, spans, fixed=None):

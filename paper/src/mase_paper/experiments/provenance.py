@@ -65,7 +65,7 @@ def hardware(device: str | None) -> Mapping[str, Any]:
 
     A GPU has its name, too.
     """
-    from mase.models.torch.devices import (
+    from mase.models.torch.engine import (
         gpu_name,
         multiplies_bfloat16,  # needs torch, which reports do without
     )

@@ -8,8 +8,7 @@ import numpy as np
 from mase.arrays import Ints
 from mase.errors import EmptyTextError, UnknownNameError
 from mase.models.base import Model
-from mase.units.grouping import group
-from mase.units.splitters import WordPunct
+from mase.units.splitters import WordPunct, group
 from mase_paper.datasets import Split
 
 __all__ = ["LATER", "Chosen", "choose", "later"]

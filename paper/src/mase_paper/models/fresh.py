@@ -18,7 +18,7 @@ from mase.errors import DataError, OptionError
 from mase.models.base import Model
 from mase.models.bundled.files import PAD_ID, UNKNOWN_ID, Vocabulary
 from mase.models.function import Callable as Function
-from mase.models.torch.devices import moved
+from mase.models.torch.engine import moved
 from mase.models.torch.module import TorchModule
 from mase_paper.models import tfidf
 from mase_paper.models.cnn import TextCNN

@@ -125,7 +125,7 @@ def load(name_or_path: str | os.PathLike[str], *, device: str | None = None) -> 
         raise MissingDependencyError(f"{error.name} is not installed; run: pip install 'mase-xai[torch]'") from error
     from mase.models.bundled.files import PAD_ID, UNKNOWN_ID, Vocabulary
     from mase.models.bundled.lstm import read_module
-    from mase.models.torch.devices import moved
+    from mase.models.torch.engine import moved
     from mase.models.torch.module import TorchModule
 
     config = _read_config(place / "config.json")

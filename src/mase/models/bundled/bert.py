@@ -21,7 +21,7 @@ from mase.models import limits
 from mase.models.bundled.files import check_configuration
 from mase.models.folder import read_classifier, read_tokenizer
 from mase.models.limits import is_folder, read_json, whole_number
-from mase.models.torch.devices import moved
+from mase.models.torch.engine import moved
 from mase.models.torch.weights import read_tensors
 from mase.models.transformers import HuggingFace
 

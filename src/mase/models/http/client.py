@@ -22,10 +22,10 @@ from urllib.parse import quote
 
 import httpx
 
+from mase.defaults import check_integer
 from mase.errors import OptionError, RequestRefusedError, ServiceError
 from mase.models.locks import alone
 from mase.models.names import check_url
-from mase.scalars import check_integer
 
 # What a server may compress an answer with. Brotli and zstd pack so much into a few bytes that only their size after
 # decompression would bound the memory, and a body that is packed twice does so, too.

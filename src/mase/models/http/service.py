@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
+from mase.defaults import check_integer
 from mase.errors import RequestRefusedError, ServiceError
 from mase.models.function import Callable, Content, Kind
 from mase.models.http.client import Client
 from mase.models.origin import Reduced
 from mase.models.scores import Columns, without_words
-from mase.scalars import check_integer
 
 
 class Exchange(Protocol):

@@ -11,9 +11,8 @@ from typing import Any, Protocol, Self, SupportsIndex
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution.notes import Note
-from mase.attribution.response import Answer, Part
-from mase.defaults import MAX_NEW_TOKENS
+from mase.attribution.response import Answer, Note, Part
+from mase.defaults import MAX_NEW_TOKENS, check_integer
 from mase.document import TEXT, Document, Input, Scalar, check_text, check_texts
 from mase.errors import CapabilityError, InvalidTextError, OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
@@ -35,7 +34,6 @@ from mase.models.language.base import (
 from mase.models.language.prompts import Template
 from mase.models.origin import Reopened, reads_of
 from mase.responses import predictions
-from mase.scalars import check_integer
 from mase.text import Span, Tokens, visible
 
 # Rows that the language model gets at once. It orders them by length and makes its own batches of them.

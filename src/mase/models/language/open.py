@@ -117,7 +117,7 @@ def load_language_model(
     _require()
     from mase.models.language.torch import read_pretrained
     from mase.models.origin import Loaded, absolute
-    from mase.models.torch.devices import moved
+    from mase.models.torch.engine import moved
 
     kind = _kind(name_or_path, download=download) or "causal"
     module, tokenizer = read_pretrained(name_or_path, kind, download=download, trust_remote_code=trust_remote_code)

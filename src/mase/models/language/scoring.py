@@ -26,8 +26,7 @@ from torch.func import functional_call
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError, NonFiniteError
 from mase.models.batching import in_batches
-from mase.models.torch.devices import device_of
-from mase.models.torch.engine import borrowed, here, user_code
+from mase.models.torch.engine import borrowed, device_of, here, user_code
 
 # The names under which models of transformers return keys and values, or states, and take them again.
 _CACHES = ("cache", "past_key_values", "cache_params")

@@ -38,7 +38,7 @@ from mase.models.language.scoring import (
 from mase.models.limits import is_taken, read_json
 from mase.models.locks import alone
 from mase.models.origin import Reopened
-from mase.models.torch.devices import device_of, multiplies_bfloat16
+from mase.models.torch.engine import device_of, multiplies_bfloat16
 from mase.models.torch.lora import Task, read_adapted
 from mase.models.torch.weights import Checksum, Packed
 from mase.text import Span

@@ -27,8 +27,7 @@ from mase.models.scores import (
     score_labels,
 )
 from mase.models.tokens import longest_input, read, read_by, tokenizing
-from mase.models.torch.devices import device_of
-from mase.models.torch.engine import Engine, as_float64
+from mase.models.torch.engine import Engine, as_float64, device_of
 from mase.models.torch.probe import TorchProbe, bind
 from mase.models.torch.weights import Checksum, Packed
 from mase.responses import predictions

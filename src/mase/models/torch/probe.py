@@ -14,16 +14,15 @@ import torch
 from torch import nn
 
 from mase.arrays import Floats, Ints
-from mase.attribution.notes import Note
+from mase.attribution.response import Note
 from mase.errors import CapabilityError, ModelError
 from mase.links import FLOOR, Contrast, Output
 from mase.models.base import Binding
 from mase.models.scores import Scores, check_numbers
-from mase.models.torch.devices import multiplies_bfloat16, rounds
-from mase.models.torch.engine import Engine, as_float64
+from mase.models.torch.engine import Engine, as_float64, multiplies_bfloat16, rounds
 from mase.responses import function_of
 from mase.rng import row_noise
-from mase.spaces.kinds import Noise
+from mase.spaces import Noise
 
 
 class _Torch:

@@ -28,7 +28,7 @@ from mase.models import limits
 from mase.models.limits import read_json
 from mase.models.locks import alone
 from mase.models.scores import check_numbers
-from mase.models.torch.devices import available
+from mase.models.torch.engine import available
 
 
 class Checksum:

@@ -1,4 +1,4 @@
-"""Tests of `mase.models.torch.devices`."""
+"""Tests of `mase.models.torch.engine`."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ def one_by_one():
 
 
 def test_which_processors_multiply_bfloat16(monkeypatch):
-    from mase.models.torch.devices import multiplies_bfloat16
+    from mase.models.torch.engine import multiplies_bfloat16
 
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
@@ -27,7 +27,7 @@ def test_which_processors_multiply_bfloat16(monkeypatch):
 
 
 def test_only_a_gpu_has_a_name(monkeypatch):
-    from mase.models.torch.devices import gpu_name
+    from mase.models.torch.engine import gpu_name
 
     monkeypatch.setattr(torch.cuda, "get_device_name", "the name of {}".format)
     assert gpu_name("cpu") is None
@@ -35,7 +35,7 @@ def test_only_a_gpu_has_a_name(monkeypatch):
 
 
 def test_a_module_with_offloaded_weights_is_where_its_other_tensors_are():
-    from mase.models.torch.devices import device_of
+    from mase.models.torch.engine import device_of
 
     offloaded = torch.nn.Linear(2, 2, device="meta")
     assert device_of(torch.nn.Sequential(offloaded, torch.nn.Linear(2, 2))).type == "cpu"
@@ -44,7 +44,7 @@ def test_a_module_with_offloaded_weights_is_where_its_other_tensors_are():
 
 
 def test_a_module_whose_weights_are_all_offloaded_is_where_it_runs():
-    from mase.models.torch.devices import device_of
+    from mase.models.torch.engine import device_of
 
     accelerate = pytest.importorskip("accelerate")
     module = accelerate.cpu_offload(torch.nn.Sequential(torch.nn.Linear(2, 2)), execution_device=torch.device("cpu"))
@@ -54,7 +54,7 @@ def test_a_module_whose_weights_are_all_offloaded_is_where_it_runs():
 
 @pytest.mark.usefixtures("one_by_one")
 def test_which_modules_compute_with_few_bits():
-    from mase.models.torch.devices import rounds
+    from mase.models.torch.engine import rounds
 
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
     linear, recurrent, convolution = torch.nn.Linear(2, 2), torch.nn.LSTM(2, 2), torch.nn.Conv1d(2, 2, 1)
@@ -78,7 +78,7 @@ def test_which_modules_compute_with_few_bits():
 
 @pytest.mark.usefixtures("one_by_one")
 def test_cudnn_is_switched_off_and_nothing_else(monkeypatch):
-    from mase.models.torch.devices import WITHOUT_CUDNN
+    from mase.models.torch.engine import WITHOUT_CUDNN
 
     monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
     torch.backends.cudnn.rnn.fp32_precision = "ieee"  # and conv has another one

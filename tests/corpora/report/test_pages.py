@@ -1,4 +1,4 @@
-"""Tests of `mase_corpora.report.page`: what the page says, what it allows, and how large it gets."""
+"""Tests of `mase_corpora.report.pages`: what the page says, what it allows, and how large it gets."""
 
 import base64
 import hashlib
@@ -18,8 +18,8 @@ from mase.attribution import Prediction
 from mase.errors import InvalidTextError
 from mase.render.marks import Scale
 from mase_corpora.effects import Family
-from mase_corpora.report import page as module
-from mase_corpora.report.page import (
+from mase_corpora.report import pages as module
+from mase_corpora.report.pages import (
     Limits,
     class_sections,
     difference_lists,

@@ -1,10 +1,11 @@
-"""Token mask, token scale, cone, full and relative embedding."""
+"""Spaces: how coordinates change the input. One file per space."""
 
 from dataclasses import dataclass
 from math import pi, tan
 from typing import Any, ClassVar, Literal, Protocol
 
 from mase.errors import OptionError
+from mase.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +255,16 @@ class RelativeEmbedding:
 
 def _range(embeddings: Any) -> Any:
     return embeddings.max() - embeddings.min()
+
+
+SPACES = Registry(
+    "space",
+    {
+        "token-scale": "mase.spaces:TokenScale",
+        "full-embedding": "mase.spaces:FullEmbedding",
+        "relative-embedding": "mase.spaces:RelativeEmbedding",
+        "cone": "mase.spaces:Cone",
+        "token-mask": "mase.spaces:TokenMask",
+    },
+    "mase.spaces",
+)
