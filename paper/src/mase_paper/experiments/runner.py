@@ -227,7 +227,9 @@ def _trial(setup: _Setup) -> Trial:
     target = TARGETS[setup.target]
     model = target.load(setup.models, setup.device)
     answers = None if setup.answers is None else Answers(setup.answers, origin(model))
-    return Trial(model, setup.configurations, setup.precision, target.operators, answers)
+    return Trial(
+        model, setup.configurations, setup.precision, target.operators, answers, every_metric=target.every_metric
+    )
 
 
 @contextmanager

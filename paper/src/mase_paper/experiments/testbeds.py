@@ -1,7 +1,7 @@
 """The classifiers that methods are compared on, with the data that they are tested on.
 
 Four are those of the paper's evaluation. Four more, `FRESH`, are for the confirmation: families and tasks with which no
-setting of a method was chosen.
+setting of a method was chosen. Two, `LARGE`, have the size of the paper's BERT.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mase.models.base import Model
     from mase_paper.datasets import Split
 
-__all__ = ["FRESH", "PAPER", "TARGETS", "Target"]
+__all__ = ["FRESH", "LARGE", "PAPER", "TARGETS", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Target:
         The model that replaces the paper's, if it is another one.
     task
         The task of a model of the confirmation; None for the labels of the data set.
+    every_metric
+        Whether infidelity, deletion and insertion are measured, which take more evaluations than an explanation.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Target:
     operators: tuple[Operator, ...]
     stand_in: str | None = None
     task: str | None = None
+    every_metric: bool = True
 
     @property
     def heading(self) -> str:
@@ -123,4 +126,11 @@ FRESH: Mapping[str, Target] = {
         Target("tfidf-reuters-groups", "reuters", "TF-IDF, Reuters groups", 10_000, 1_000, 100, _TEXTS, task=_GROUPS),
     )
 }
-TARGETS: Mapping[str, Target] = {**PAPER, **FRESH}
+LARGE: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        Target("mpnet-imdb", "imdb", "MPNet-IMDB", 60, 60, 12, ("auto",), every_metric=False),
+        Target("mpnet-reuters", "reuters", "MPNet-Reuters", 60, 60, 12, ("auto",), every_metric=False),
+    )
+}
+TARGETS: Mapping[str, Target] = {**PAPER, **FRESH, **LARGE}

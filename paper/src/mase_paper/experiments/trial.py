@@ -78,6 +78,8 @@ class Trial:
         The masking operators. Metrics other than Delta Accuracy use the first one only.
     answers
         The folder in which answers of the model are kept for later runs, if any.
+    every_metric
+        Whether infidelity, deletion and insertion are measured.
     """
 
     def __init__(
@@ -87,7 +89,10 @@ class Trial:
         precision: Precision = "float32",
         operators: Sequence[Operator] = ("auto", "pad", "delete"),
         answers: Answers | None = None,
+        *,
+        every_metric: bool = True,
     ) -> None:
+        self._every_metric = every_metric
         self.model, self.precision, self._operators = model, precision, operators
         self._cached_model = CachedModel(model, answers)
         self.refusals: dict[Configuration, str] = {}
@@ -166,7 +171,7 @@ class Trial:
         orders = [explanation.order for explanation in explanations.values()]
         curves = [_curves(masker, orders) for masker in maskers]
         erasers = eraser(maskers[0], chosen.target, orders)
-        under_curves = areas(maskers[0], chosen.target, orders)
+        under_curves = areas(maskers[0], chosen.target, orders) if self._every_metric else [()] * len(orders)
         cache = Cache()
         return {
             configuration: Record(
@@ -197,7 +202,9 @@ class Trial:
                         order=explanation.order,
                         cache=cache,
                     )
-                ),
+                )
+                if self._every_metric
+                else (),
             )
             for index, (configuration, explanation) in enumerate(explanations.items())
         }

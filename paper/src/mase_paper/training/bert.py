@@ -14,8 +14,10 @@ import torch
 from torch import nn
 
 from mase.arrays import Ints
-from mase.errors import DataError, NonFiniteError
-from mase.files import replacing, writing
+from mase.errors import DataError
+from mase.errors import NonFiniteError
+from mase.files import replacing
+from mase.files import writing
 from mase.models.bundled.bert import is_head
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import logits
@@ -188,7 +190,7 @@ def set_dropout(module: nn.Module, hidden: float) -> None:
     """Set the dropout of hidden states and of the head, in place. Attention has no dropout, which would be slow."""
     for name, layer in module.named_modules():
         if isinstance(layer, nn.Dropout):
-            layer.p = 0.0 if name.endswith(".self.dropout") else hidden
+            layer.p = 0.0 if name.endswith((".self.dropout", ".attn.dropout")) else hidden
 
 
 def _optimizer(recipe: AdapterRecipe, module: nn.Module) -> torch.optim.AdamW:

@@ -51,8 +51,8 @@ def configuration(report: AdapterReport) -> str:
 def card(report: AdapterReport) -> str:
     """Return the model card, in Markdown."""
     licence = (
-        "Weights in this folder and code: Apache-2.0. The pretrained model has its own licence (all-MiniLM-L6-v2: "
-        f"Apache-2.0). {report.recipe.licence}"
+        "Weights in this folder and code: Apache-2.0. The pretrained model has its own licence (all-MiniLM-L6-v2 and "
+        f"all-mpnet-base-v2: Apache-2.0). {report.recipe.licence}"
     )
     return f"{_head(report)}\n{_training(report)}\n{_loading(report)}\n{limits(report.recipe.limits, licence)}"
 
@@ -80,15 +80,25 @@ def _training(report: AdapterReport) -> str:
     settings = f"""\
 - Input: the raw text, its {"first" if recipe.keep == "start" else "last"} {recipe.max_length} tokens, including
   special tokens.
-- Adapters of rank {recipe.rank} and factor {recipe.scale:g} on every linear layer of the encoder. LayerNorms, pooler
-  and head are trained in full.
+- Adapters of rank {recipe.rank} and factor {recipe.scale:g} on every linear layer of {_trained(recipe)}.
 - AdamW, learning rate {recipe.learning_rate:g} (pooler and head {recipe.head_learning_rate:g}), rising over the first
   {100 * recipe.warmup:g} % of the steps, then falling to 0.
-- Batches of {recipe.batch_size}, float32. The other numbers are in `mase_paper.training.bert_recipe`."""
+- Batches of {recipe.batch_size}, float32. The other numbers are in `mase_paper.training.bert_recipe` and
+  `mase_paper.training.mpnet_recipe`."""
     repeatable = """\
 The command repeats this training. A resumed run gives the same weights as an uninterrupted one (tested on a small
 model). The training was not run twice to compare the weights. With other versions or processors they may differ."""
     return report.record.section(settings, repeatable)
+
+
+def _trained(recipe: AdapterRecipe) -> str:
+    if recipe.frozen_layers:
+        return (
+            f"the layers above the first {recipe.frozen_layers}.\n  Their LayerNorms and the head are trained in full. "
+            f"The first {recipe.frozen_layers} layers are frozen: they read each text once, and\n  their outputs were "
+            "kept in float16"
+        )
+    return "the encoder. LayerNorms, pooler\n  and head are trained in full"
 
 
 def _loading(report: AdapterReport) -> str:

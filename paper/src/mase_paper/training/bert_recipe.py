@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mase.models.bundled.bert import BASE
 from mase.text import Side
 from mase_paper.datasets import VALIDATION_SHARE
 from mase_paper.training.recipe import LSTM_REUTERS
@@ -40,6 +41,12 @@ class AdapterRecipe:
         Texts are sorted by length within so many batches, to pad little.
     checkpoint_steps
         Steps between two checkpoints.
+    base
+        Name of the pretrained model.
+    frozen_layers
+        So many lower layers of an MPNet are not trained: they read each text once, before the training.
+    training_texts, test_texts
+        Texts of the training part and of the test split that are used, drawn at random; all of them if None.
     """
 
     name: str
@@ -63,6 +70,10 @@ class AdapterRecipe:
     validation_texts: int = 1000
     bucket: int = 50
     checkpoint_steps: int = 100
+    base: str = BASE
+    frozen_layers: int = 0
+    training_texts: int | None = None
+    test_texts: int | None = None
 
     @property
     def scale(self) -> float:

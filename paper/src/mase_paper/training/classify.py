@@ -8,19 +8,25 @@ from torch import nn
 
 from mase.errors import OptionError
 from mase.models.bundled.files import PAD_ID
+from mase_paper.training.frozen import upper_logits
 
 __all__ = ["check_padding", "logits"]
+
 _PADDING, _CLOSE = 8, 1e-3
 
 
 def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return logits `(b, k)` for ids `(b, t)`, of which those in `mask` `(b, t)` are real.
 
+    Instead of ids, the upper layers of an MPNet take the states `(b, t, d)` of its frozen ones.
+
     Notes
     -----
     A BERT classifier reads the first token's last state only. Its last layer is therefore computed for that token
     alone, which saves about an eighth of the time and changes nothing but the order of sums.
     """
+    if ids.is_floating_point():
+        return upper_logits(module, ids, mask)
     if module.config.model_type == "bert" and not module.config.is_decoder:
         return _bert_logits(module, ids, mask)
     scores: torch.Tensor = module(input_ids=ids, attention_mask=mask.long()).logits
@@ -28,7 +34,13 @@ def logits(module: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def check_padding(module: Any, ids: Sequence[int]) -> None:
-    """Check that padding at the end of a text `(t,)` does not change the logits of a module in evaluation mode."""
+    """Check that padding at the end of a text `(t,)` does not change the logits of a module in evaluation mode.
+
+    Raises
+    ------
+    OptionError
+        If it does, as in modules that read the last token. Training pads its batches.
+    """
     padded = torch.tensor([[*ids, *[PAD_ID] * _PADDING]])
     real = torch.arange(padded.shape[1])[None] < len(ids)
     try:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from mase.statistics import wilson
+
 __all__ = ["Record", "command", "limits", "paragraph"]
 
 
@@ -30,6 +32,8 @@ class Record:
         Time that the training took.
     packages
         Packages whose versions decide the weights.
+    n_test_split
+        Texts of the test split, if `n_test` were drawn from it at random; None if all were used.
     """
 
     command: str
@@ -45,6 +49,7 @@ class Record:
     data_sha256: str
     seconds: float
     packages: tuple[str, ...]
+    n_test_split: int | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return what the configuration says of it, as plain JSON types."""
@@ -67,8 +72,17 @@ class Record:
         return f"""\
 | | accuracy | texts |
 |---|---|---|
-| test, complete | {_share(self.test_accuracy, self.n_test)} | {self.n_test:,} |
+| {self._test()} | {_share(self.test_accuracy, self.n_test)} | {self.n_test:,} |
 | validation | {_share(self.validation_accuracy, self.n_validation)} | {self.n_validation:,} |"""
+
+    def _test(self) -> str:
+        if self.n_test_split in (None, self.n_test):
+            return "test, complete"
+        low, high = wilson(round(self.test_accuracy * self.n_test), self.n_test)
+        return (
+            f"test, drawn at random from {self.n_test_split:,} (95 % Wilson interval {100 * low:.2f} to "
+            f"{100 * high:.2f} %)"
+        )
 
     def section(self, settings: str, repeatable: str) -> str:
         """Return the section of a model card on the training: `settings` are lines of its list, in Markdown."""

