@@ -88,14 +88,14 @@ test: $(STAMP)
 
 # What takes other processes, servers, browsers, corpora and long examples, in about ten minutes.
 test-slow: $(STAMP)
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 -m "slow and not pages and not hostile and not faults"
 
 # Before a release: everything else that can be checked.
 release: lint test test-slow planted hostile faults lowest pages
 
 # The tests of pages in a real browser, with what they need: Chromium from Debian, and axe-core (MPL-2.0) from npm.
 browser: $(STAMP) browser-tools
-	$(BIN)/pytest -rs tests/browser
+	$(BIN)/pytest -rs -m browser tests/browser
 
 # What cannot be installed is missing, and the tests that need it are skipped and say so.
 AXE := .browser/node_modules/axe-core

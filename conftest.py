@@ -26,7 +26,13 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
         signal.signal(number, handler)
 # Each of these folders has a server that its files share.
 TOGETHER = ("tests/browser/", "tests/hostile/")
-DECISIONS = Path(__file__).parent / "docs" / "decisions"
+ROOT = Path(__file__).parent
+DECISIONS = ROOT / "docs" / "decisions"
+# Beside the tests that are marked one by one.
+SLOW = [
+    ROOT / folder
+    for folder in ("docs/guides", "tests/browser", "tests/corpora/engines", "tests/hostile", "tests/integration")
+]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,6 +48,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(DECISIONS):
             item.add_marker(pytest.mark.pages)
+        if any(map(item.path.is_relative_to, SLOW)):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -60,10 +60,7 @@ def texts(name: str) -> tuple[str, ...]:
 def explanations() -> Iterator[tuple[str, Any]]:
     """Yield a name and the explanation, or the error, of every case."""
     import mase
-    try:
-        from mase.testing.models import FOLDER, lookups
-    except ImportError:  # as it was before
-        from mase.testing.look_up import FOLDER, lookups
+    from mase.testing.models import FOLDER, lookups
 
     function = mase.models.Callable(black_box, labels=["neg", "pos"])
     for method in mase.METHODS:

@@ -110,6 +110,7 @@ def bomb(size, name=REVIEW):
     return target.getvalue()
 
 
+@pytest.mark.slow
 def test_members_that_unpack_to_too_much_are_an_error():
     archive = bomb(100 << 20)
     assert len(archive) < 1 << 20
@@ -117,6 +118,7 @@ def test_members_that_unpack_to_too_much_are_an_error():
         imdb(archive)
 
 
+@pytest.mark.slow
 def test_archives_that_unpack_to_too_much_are_an_error(monkeypatch):
     archive = bomb(100 << 20, "aclImdb/other")
     assert imdb(archive) == []
@@ -184,6 +186,7 @@ def test_damaged_archives_are_typed_errors():
                 continue
 
 
+@pytest.mark.slow
 def test_stories_that_are_never_closed_take_no_longer():
     """Each of these took time quadratic in its length, minutes for a megabyte."""
     n = 200_000

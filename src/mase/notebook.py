@@ -5,14 +5,17 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-import anywidget
-import traitlets
-
 from mase.attribution.attribution import Attribution, Attributions
-from mase.errors import MaseError, OptionError
+from mase.errors import MaseError, MissingDependencyError, OptionError
 from mase.explainer import Explainer
 from mase.render.html import answer_style, article, resource, style
 from mase.render.terminal import listing_headline
+
+try:
+    import anywidget
+    import traitlets
+except ImportError as error:
+    raise MissingDependencyError(f"{error}; run: pip install 'mase-xai[notebook]'") from error
 
 # Scripts that the workbench shares, each after those that it imports.
 _SHARED = ("words.js", "citations.js", "numbers.js", "parts.js", "trial.js")

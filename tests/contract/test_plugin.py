@@ -75,6 +75,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_every_addition_works_in_python(python, tmp_path):
     found = python("-c", PROGRAM)
     assert not found.stderr
@@ -89,6 +90,7 @@ def test_every_addition_works_in_python(python, tmp_path):
     assert mase.load(tmp_path / "found.json").link == "odds"  # here, where the package is not installed
 
 
+@pytest.mark.slow
 def test_every_addition_works_in_the_command(python, tmp_path):
     model = ("-m", "mase_example_plugin:LEXICON")
     options = (
@@ -228,6 +230,7 @@ def test_a_broken_method_does_not_hide_the_others(package):
     [("mase.designs", "focused"), ("mase.estimators", "ridge"), ("mase.links", "logit"), ("mase.outputs", "csv"),
      ("mase.units", "word"), ("mase.metrics", "insertion"), ("mase.methods", "mase"), ("mase.engines", "local")],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_package_that_takes_a_built_in_name_does_not_stop_the_command(package, group, name):
     package("greedy", group, name, "raise SystemExit")
     program = (

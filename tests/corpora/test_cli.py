@@ -113,6 +113,7 @@ def run(tmp_path_factory):
     return str(place)
 
 
+@pytest.mark.slow
 def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
     result = CliRunner().invoke(main, ["summary", run, "--label-column", "label", "--csv", str(tmp_path / "csv")])
     assert result.exit_code == 0, result.output
@@ -123,6 +124,7 @@ def test_the_tables_fit_a_terminal_and_hold_no_control_character(run, tmp_path):
 
 
 @pytest.mark.parametrize("tables", ["report", "report/tables"])
+@pytest.mark.slow
 def test_tables_may_go_into_the_folder_of_a_new_report(run, tmp_path, tables):
     options = ["--html", str(tmp_path / "report"), "--csv", str(tmp_path / tables)]
     result = CliRunner().invoke(main, ["summary", run, *options])
@@ -131,6 +133,7 @@ def test_tables_may_go_into_the_folder_of_a_new_report(run, tmp_path, tables):
     assert (tmp_path / tables / "words.csv").is_file()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_finished_is_said_to_be_so(run, tmp_path):
     assert "not finished" not in CliRunner().invoke(main, ["summary", run]).stdout
     folder = write_run(tmp_path / "run", made_up_texts(40), classifier(WEIGHTS), n_samples=16)
@@ -141,6 +144,7 @@ def test_a_run_that_is_not_finished_is_said_to_be_so(run, tmp_path):
 
 
 @pytest.mark.parametrize("width", [36, 44, 58, 80])
+@pytest.mark.slow
 def test_no_number_is_cut_off(run, width):
     found = mase.summarise(run, label_column="label", min_texts=10)
     scale = Scale(0.0, 2)
@@ -174,6 +178,7 @@ def test_small_effects_do_not_look_like_none(effects, shown):
     assert "…" not in text
 
 
+@pytest.mark.slow
 def test_examples_show_words_in_context(run):
     result = CliRunner().invoke(main, ["summary", run, "--examples"])
     assert result.exit_code == 0, result.output

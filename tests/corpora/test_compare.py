@@ -27,6 +27,7 @@ def mase(*arguments):
     return CliRunner().invoke(main, ["compare", *map(str, arguments)], prog_name="mase")
 
 
+@pytest.mark.slow
 def test_without_limits_it_only_reports(runs):
     found = mase(*runs, "--min-texts", 2)
     assert found.exit_code == 0, found.stderr
@@ -34,6 +35,7 @@ def test_without_limits_it_only_reports(runs):
     assert not any(ord(character) < 32 and character != "\n" for character in found.stdout)
 
 
+@pytest.mark.slow
 def test_exceeded_limits_set_the_exit_code(runs):
     found = mase(*runs, "--max-flipped", 0.4)
     assert found.exit_code == 3
@@ -42,6 +44,7 @@ def test_exceeded_limits_set_the_exit_code(runs):
     assert mase(runs[0], runs[0], "--max-flipped", 0, "--max-reasons-changed", 0, "--min-top-overlap", 1).exit_code == 0
 
 
+@pytest.mark.slow
 def test_json_and_tables(runs, tmp_path):
     import pyarrow.parquet as pq
 

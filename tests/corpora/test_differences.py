@@ -35,6 +35,7 @@ def runs(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 def test_kept_columns_of_earlier_runs_do_not_stand_for_predictions(tmp_path):
     """A kept column "Prediction", which is refused today, had the name of the predictions to the database."""
     folders = []
@@ -51,6 +52,7 @@ def explained(seed):
     return [explainer(text, target="1") for text in TEXTS[:10]]
 
 
+@pytest.mark.slow
 def test_probabilities_change_from_the_first_run_to_the_second(tmp_path):
     """Texts whose prediction flips count apart. Those are listed first about which both runs are most confident."""
     predicted = {
@@ -88,6 +90,7 @@ def planted(texts):
 
 
 @pytest.mark.parametrize("link", ["margin", "probability"])
+@pytest.mark.slow
 def test_the_word_that_flips_predictions_of_two_classes_is_first(tmp_path, link):
     runs = [
         write_run(tmp_path / name, REVIEWS, model, link=link)
@@ -107,6 +110,7 @@ def test_the_word_that_flips_predictions_of_two_classes_is_first(tmp_path, link)
     assert (first.first_mean, first.second_mean) == pytest.approx((same.first_mean, same.second_mean), abs=0.05)
 
 
+@pytest.mark.slow
 def test_of_three_classes_the_words_of_flipped_texts_are_named(tmp_path):
     def three(predict):
         return lambda texts: np.column_stack([0.99 * np.array(predict(texts)), np.full(len(texts), 0.01)])
@@ -128,6 +132,7 @@ def test_of_three_classes_the_words_of_flipped_texts_are_named(tmp_path):
     assert "--target CLASS" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_run_and_itself_are_equal(runs):
     found = mase.compare(runs["first"], runs["first"])
     assert (found.predictions.flipped, found.predictions.mean_absolute_change) == (0, 0)
@@ -140,6 +145,7 @@ def test_a_run_and_itself_are_equal(runs):
     assert mase.compare(*map(mase.open_run, [runs["first"]] * 2)).to_dict() == found.to_dict()
 
 
+@pytest.mark.slow
 def test_agreement_is_that_of_the_metrics(runs):
     rows = mase.compare(runs["first"], runs["seed"]).tables["reasons"].to_pylist()
     assert [row["row"] for row in rows] == list(range(len(TEXTS)))
@@ -151,6 +157,7 @@ def test_agreement_is_that_of_the_metrics(runs):
         assert row["top_overlap"] == pytest.approx(len(tops[0] & tops[1]) / max(map(len, tops)))
 
 
+@pytest.mark.slow
 def test_words_without_a_score_are_not_among_the_top_words(tmp_path):
     texts = ["refund was okay today", "it was so today", "a refund and a refund"]
     words = ({"refund": 2.0}, {"okay": 2.0})
@@ -164,6 +171,7 @@ def test_words_without_a_score_are_not_among_the_top_words(tmp_path):
     assert mase.compare(one, other).reasons.top_overlap == 0
 
 
+@pytest.mark.slow
 def test_two_seeds_differ_by_noise_alone(tmp_path):
     """At a rate of 0.05 none or one of the five pairs of seeds has a false discovery."""
     settings = {"predict": classifier(WEIGHTS), "n_samples": 50}
@@ -175,6 +183,7 @@ def test_two_seeds_differ_by_noise_alone(tmp_path):
     assert sum(one.shifts.shifted > 0 for one in found) <= 1
 
 
+@pytest.mark.slow
 def test_copies_of_a_text_count_once(tmp_path):
     """They share their noise: the words of ten copies differed from one seed to the next, without any error."""
     settings = {"predict": classifier(WEIGHTS), "n_samples": 50, "target": "1"}
@@ -212,6 +221,7 @@ def flips(text):
     return one != other
 
 
+@pytest.mark.slow
 def test_an_exact_change_is_found_and_rounding_is_not(tmp_path):
     """Without interactions the scores are exact: their errors are those of rounding."""
     first = write_run(tmp_path / "first", TEXTS[:12], classifier(WEIGHTS, 0))
@@ -223,6 +233,7 @@ def test_an_exact_change_is_found_and_rounding_is_not(tmp_path):
     assert {shift.word for shift in found.shifts.listed} == {"film"}
 
 
+@pytest.mark.slow
 def test_a_score_that_is_zero_but_for_rounding_has_no_sign(tmp_path):
     scores = ([0.5, 1e-17, 0.1], [-0.5, -1e-17, 0.1], [0.5, 0.2, 0.1])
     made = [[(attribution("good film here", values, se=1e-18), ())] for values in scores]
@@ -242,6 +253,7 @@ def test_the_forms_of_a_word_are_one_word(tmp_path, forms):
     assert (word["word"], word["n_texts"]) == (forms[0], 8)
 
 
+@pytest.mark.slow
 def test_other_texts_are_refused_or_left_out(runs, tmp_path):
     other = write_run(tmp_path / "other", [*TEXTS[:30], "good film", "bad film"], classifier(WEIGHTS), target="1")
     with pytest.raises(DataError):
@@ -250,6 +262,7 @@ def test_other_texts_are_refused_or_left_out(runs, tmp_path):
     assert (texts.compared, texts.different, texts.only_first, texts.only_second) == (30, 2, 8, 0)
 
 
+@pytest.mark.slow
 def test_texts_are_matched_by_id_in_any_order(runs, tmp_path):
     order = list(reversed(range(len(TEXTS))))
     texts, ids = [TEXTS[index] for index in order], [str(index) for index in order]
@@ -267,6 +280,7 @@ def test_failed_texts_are_counted(tmp_path):
     assert (texts.compared, texts.failed_first, texts.failed_second, texts.different) == (2, 1, 1, 0)
 
 
+@pytest.mark.slow
 def test_texts_that_failed_in_one_run_only_are_refused(tmp_path):
     one = write_run(tmp_path / "one", ["good film", "bad plot", ""], classifier(WEIGHTS))
     other = write_run(tmp_path / "other", ["good film", "bad plot", ""], broken_at("plot"))
@@ -289,6 +303,7 @@ def broken_at(word):
     return predict
 
 
+@pytest.mark.slow
 def test_runs_that_are_not_finished_are_said_to_be_so(tmp_path, runs):
     one, other = (shutil.copytree(runs[name], tmp_path / name) for name in ("first", "seed"))
     for folder in (one, other):
@@ -313,6 +328,7 @@ def test_reasons_without_a_common_unit_are_not_the_same(tmp_path):
         Thresholds(max_reasons_changed=0.0).exceeded(found)
 
 
+@pytest.mark.slow
 def test_the_reasons_of_other_classes_are_not_the_same(tmp_path):
     one = write_run(tmp_path / "pos", TEXTS, classifier(WEIGHTS), target="1")
     other = write_run(tmp_path / "neg", TEXTS, classifier(WEIGHTS), target="0")
@@ -331,6 +347,7 @@ def test_runs_without_texts_need_the_same_input(tmp_path):
         mase.compare(one, other)
 
 
+@pytest.mark.slow
 def test_scores_of_other_links_are_compared_by_order(runs, tmp_path):
     other = write_run(tmp_path / "other", TEXTS, classifier(WEIGHTS), link="probability", target="1")
     found = mase.compare(runs["first"], other)
@@ -437,6 +454,7 @@ def p_values(text, errors, n_words, n_queries=N_QUERIES):
     return 2 * stats.t.sf(np.abs(text[1] - text[0]) / np.sqrt(total), welch)
 
 
+@pytest.mark.slow
 def test_words_that_differ_are_those_of_welchs_test_at_the_rate(scores, found):
     every = [p_values(*pair, (N_WORDS, N_WORDS - (number < 10))) for number, pair in enumerate(matched(scores))]
     changed = stats.false_discovery_control(np.concatenate(every)) <= RATE
@@ -448,6 +466,7 @@ def test_words_that_differ_are_those_of_welchs_test_at_the_rate(scores, found):
 
 
 @pytest.mark.parametrize("n_queries", [(6, 40), (40, 6), (7, 8)])
+@pytest.mark.slow
 def test_the_least_rate_at_which_one_score_differs_is_the_p_value_of_welchs_test(n_queries, tmp_path):
     scores, errors, runs = np.array([[0.1], [1.7]]), np.array([[0.3], [0.4]]), []
     for index, (score, error) in enumerate(zip(scores, errors, strict=True)):

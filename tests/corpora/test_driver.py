@@ -67,6 +67,7 @@ def mortal(monkeypatch):
         (False, TextTimeoutError, [4, 2, 1]),
     ],
 )
+@pytest.mark.slow
 def test_a_deadly_text_costs_only_itself(tmp_path, expected, mortal, monkeypatch, knows, error, deaths):
     monkeypatch.setattr(mortal, "knows", knows)
     monkeypatch.setattr(mortal, "error", error)
@@ -139,6 +140,7 @@ class Late(Here):
 
 
 @pytest.mark.parametrize("method", ["mase-mask", "mase"])
+@pytest.mark.slow
 def test_tables_are_those_of_the_explainer(tmp_path, method):
     made = running_run(tmp_path / "run", method=method)
     explainer = mase.Explainer(judge, **FAST | {"method": method}, evidence=0)
@@ -180,6 +182,7 @@ def test_a_run_that_waits_long_for_its_first_worker_says_so_once(tmp_path, expec
     assert files(tmp_path / "run") == expected
 
 
+@pytest.mark.slow
 def test_shards_make_the_whole(tmp_path, expected):
     for number in (2, 1):
         made = running_run(tmp_path / "both", shard=f"{number}/2")
@@ -245,6 +248,7 @@ def test_finished_parts_are_not_explained_again(tmp_path, expected, monkeypatch)
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 9, 18])
+@pytest.mark.slow
 def test_a_full_disk_leaves_a_run_that_goes_on(tmp_path, expected, monkeypatch, n_before):
     calls = []
     fsync = os.fsync
@@ -309,6 +313,7 @@ def test_a_run_is_there_once_a_text_was_explained(tmp_path, monkeypatch):
     assert not begun[0]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_file_whose_name_is_no_utf8_goes_on(tmp_path):
     path = tmp_path / os.fsdecode(b"caf\xe9.txt")
     path.write_text("\n".join(RUNNING_TEXTS), encoding="utf-8")
@@ -318,6 +323,7 @@ def test_a_run_of_a_file_whose_name_is_no_utf8_goes_on(tmp_path):
     assert made.manifest.asked.input["tables"][0]["name"] == "caf\ufffd.txt"
 
 
+@pytest.mark.slow
 def test_fresh_begins_beside_the_run(tmp_path, expected):
     running_run(tmp_path / "run")
     assert running_run(tmp_path / "run", seed=1, fresh=True).folder.place == str(tmp_path / "run-2")
@@ -405,6 +411,7 @@ def test_drafts_that_a_killed_process_left_are_no_hindrance(tmp_path, expected):
     assert not list((tmp_path / "locks").iterdir())
 
 
+@pytest.mark.slow
 def test_a_function_that_cannot_be_sent_runs_here(tmp_path, expected):
     with pytest.warns(UserWarning, match="this process explains the texts"):
         made = running_run(tmp_path / "run", model=lambda texts: judge(texts), engine="local")
@@ -470,6 +477,7 @@ def test_what_a_class_is_compared_with_is_recorded(tmp_path):
         running_run(tmp_path / "run", RUNNING_TEXTS[:2], target=1)
 
 
+@pytest.mark.slow
 def test_responses_have_the_verdict_and_the_held_out_fit(tmp_path):
     options = {"n_samples": 48, "target": "all"}
     texts = ["a good film but a long one and rather dull", "the plot is good and the end is bad and loud"]
@@ -511,6 +519,7 @@ def running_documents_run(folder, source=TABLE, **options):
     return mase.run(source, folder, **options)
 
 
+@pytest.mark.slow
 def test_a_run_holds_documents_and_the_fields_of_units(tmp_path):
     made = running_documents_run(tmp_path / "run", target="1")
     texts, units = made.texts().to_pylist(), made.units().to_pylist()
@@ -531,6 +540,7 @@ def test_a_run_holds_documents_and_the_fields_of_units(tmp_path):
     assert {effect.word for effect in mase.summarise(made, min_texts=2).words} <= {"good", "dull", "plain"}
 
 
+@pytest.mark.slow
 def test_a_run_of_documents_is_continued_and_refuses_other_fields(tmp_path):
     whole = running_documents_run(tmp_path / "whole")
     expected = files(tmp_path / "whole")
@@ -558,6 +568,7 @@ def test_rows_that_are_no_documents_are_failures_of_these_rows(tmp_path):
     assert set(made.units()["id"].to_pylist()) == {"r0", "r5"}
 
 
+@pytest.mark.slow
 def test_runs_of_documents_are_compared_by_their_fields(tmp_path):
     one, other = running_documents_run(tmp_path / "one"), running_documents_run(tmp_path / "other", seed=1)
     compared = mase.compare(one, other, min_texts=2)
@@ -567,6 +578,7 @@ def test_runs_of_documents_are_compared_by_their_fields(tmp_path):
     assert (different.compared, different.different) == (len(TABLE) - 1, 1)
 
 
+@pytest.mark.slow
 def test_a_run_without_texts_has_no_document(tmp_path):
     made = running_documents_run(tmp_path / "run", keep_texts=False)
     assert made.texts()["document"].null_count == len(TABLE)
@@ -630,6 +642,7 @@ def test_a_run_holds_the_answers_that_were_generated(tmp_path):
     assert [text["explained_answer"] for text in without.texts().to_pylist()] == [ANSWER, ANSWER, None, ANSWER]
 
 
+@pytest.mark.slow
 def test_workers_write_the_same_bytes_and_go_on_where_they_stopped(tmp_path):
     running_language_run(tmp_path / "here")
     running_language_run(tmp_path / "local", shard="1/2")
@@ -638,6 +651,7 @@ def test_workers_write_the_same_bytes_and_go_on_where_they_stopped(tmp_path):
     assert files(tmp_path / "local") == files(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_run_is_summed_up_and_shown(tmp_path):
     pytest.importorskip("duckdb")
     made = running_language_run(tmp_path / "run")
@@ -646,6 +660,7 @@ def test_a_run_is_summed_up_and_shown(tmp_path):
     assert write_report(found, tmp_path / "report").is_file()
 
 
+@pytest.mark.slow
 def test_runs_of_other_answers_are_other_texts(tmp_path):
     pytest.importorskip("duckdb")
     first, again = running_language_run(tmp_path / "first"), running_language_run(tmp_path / "again", seed=1)

@@ -8,7 +8,7 @@ import mase
 from mase.errors import DataError, EmptyTextError
 from mase.sources import open_source
 from mase.target import Question
-from mase_corpora import plan as estimate
+from mase_corpora import read as estimate
 from mase_corpora.lock import hold
 from mase_corpora.plan import Plan, Shard
 from mase_corpora.read import read_status

@@ -97,6 +97,7 @@ def different(texts, *keys):
     return list({(one.words, *(getattr(one, key) for key in keys)): one for one in texts[::-1]}.values())
 
 
+@pytest.mark.slow
 def test_words_have_the_larger_p_value_of_two_t_tests(texts, summary):
     texts = different(texts)
     assert {row.word for row in summary.words} >= {"good", "trap"}
@@ -151,6 +152,7 @@ def test_examples_are_the_strongest_the_nearest_to_the_mean_and_the_weakest(text
 
 
 @pytest.mark.parametrize(("lifted", "listed"), [(["not", "good"], ["not good"]), (None, [])])
+@pytest.mark.slow
 def test_a_phrase_of_texts_whose_words_all_score_more_says_no_more(tmp_path, lifted, listed):
     """In texts with the phrase its words score 1.5 more than elsewhere, alone or (None) as all words do."""
     rng, texts = np.random.default_rng(0), []
@@ -180,6 +182,7 @@ def test_wrong_predictions_are_compared_with_right_ones_by_welchs_test(texts, su
     assert row.p_value == pytest.approx(max(test.pvalue for test in tests), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_words_push_less_towards_a_prediction_of_low_confidence(tmp_path):
     """Of two words that differ one pushes more, which is no reason for a low confidence."""
     rng, texts = np.random.default_rng(0), []

@@ -60,6 +60,7 @@ DEAD = {
 
 
 @pytest.mark.parametrize("changes", DEAD.values(), ids=DEAD)
+@pytest.mark.slow
 def test_a_dead_owners_lock_is_taken_over(tmp_path, expected, changes):
     leave(tmp_path, **changes)
     run(tmp_path)

@@ -41,6 +41,7 @@ def test_a_run_is_not_continued_with_other_classes(tmp_path):
 
 
 @without_checksum
+@pytest.mark.slow
 def test_a_run_of_the_gaussian_process_is_read_and_compared_and_not_continued(tmp_path):
     options = {"model": mase.models.Callable(judge, ["a", "b"], name="judge"), "estimator": "kernel-ridge"}
     made = run(tmp_path / "run", **options)
@@ -148,6 +149,7 @@ def model_of(server):
 @without_checksum
 @pytest.mark.parametrize("size", [1, 32])
 @pytest.mark.parametrize("rows", [(0,), (5, 6), (4, 7), (3, 9, 10, 19), range(8, 12), range(1, 20)])
+@pytest.mark.slow
 def test_failed_texts_are_tried_again(tmp_path, expected, monkeypatch, rows, size):
     monkeypatch.setattr("mase_corpora.running.MOST_TEXTS", size)
     server = Server({TEXTS[row] for row in rows})
@@ -164,6 +166,7 @@ def test_failed_texts_are_tried_again(tmp_path, expected, monkeypatch, rows, siz
 
 
 @without_checksum
+@pytest.mark.slow
 def test_texts_that_fail_again_cost_no_other(tmp_path, expected):
     server = Server({TEXTS[5], TEXTS[6]})
     run(tmp_path / "run", model=model_of(server))

@@ -25,6 +25,7 @@ def test_a_label_may_be_in_another_normal_form_than_the_class(tmp_path, label):
     assert [(row.label, row.prediction) for row in found.confusion] == [("caf\xe9", "caf\xe9"), ("caf\xe9", "noir")]
 
 
+@pytest.mark.slow
 def test_shares_are_of_the_explained_texts_and_of_those_with_a_label(tmp_path):
     """Of three texts with the label "pos" one is predicted as "neg"; one of the four explained texts has a note."""
     rows = [("pos", "pos", ()), ("pos", "pos", [("few-samples", "beware")]), ("neg", "pos", ()), ("neg", "neg", ())]
@@ -42,6 +43,7 @@ def test_shares_are_of_the_explained_texts_and_of_those_with_a_label(tmp_path):
     assert [(row.prediction, row.n_texts, row.share) for row in found.predictions] == [("neg", 2, 0.5), ("pos", 2, 0.5)]
 
 
+@pytest.mark.slow
 def test_distributions_are_those_of_numpy(tmp_path):
     values = np.arange(8) ** 2 / 50
     texts = [(attribution(f"film {number}", [0.5, 0.1], r2=value), ()) for number, value in enumerate(values.tolist())]
@@ -52,6 +54,7 @@ def test_distributions_are_those_of_numpy(tmp_path):
 
 
 @pytest.mark.parametrize(("min_texts", "groups"), [(2, ("a", "b")), (3, ("a",))])
+@pytest.mark.slow
 def test_groups_of_at_least_so_many_texts_are_compared(tmp_path, min_texts, groups):
     texts = [(attribution(f"film {number}", [0.5, 0.1]), (group,)) for number, group in enumerate("aaabbc")]
     run = run_of(tmp_path / "run", texts, kept=("group",))
@@ -93,6 +96,7 @@ def summary(run):
     return mase.summarise(run, label_column="label", group_column="group", min_texts=MIN_TEXTS)
 
 
+@pytest.mark.slow
 def test_planted_words_have_the_right_sign_rank_and_interval(summary):
     for response, sign in (("1", 1), ("0", -1)):
         listed = [row for row in summary.words if row.response == response]
@@ -162,6 +166,7 @@ def test_examples_are_in_context(summary, run):
 
 
 @pytest.mark.parametrize(("k", "method"), [(2, "mase"), (4, "occlusion")])
+@pytest.mark.slow
 def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
     rng = np.random.default_rng(k)
     texts = corpora.texts(rng, 80)
@@ -176,6 +181,7 @@ def test_a_model_that_answers_at_random_has_empty_lists(tmp_path, k, method):
         assert scores.mean() > 3 * scores.std() / len(scores) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     rng = np.random.default_rng(1)
     middles = ("good", "not good", "not", "good plot", "not good plot", "")
@@ -206,6 +212,7 @@ def test_a_phrase_is_listed_if_it_says_more_than_its_words(tmp_path):
     assert {example.text for row in bare.phrases for example in row.examples} == {"not good"}
 
 
+@pytest.mark.slow
 def test_letters_that_look_alike_and_both_cases_are_one_word(tmp_path):
     forms = ("caf\xe9", "cafe\u0301", "CAF\xc9")
     texts = [f"{forms[number % 3]} film {number}" for number in range(12)]
@@ -216,6 +223,7 @@ def test_letters_that_look_alike_and_both_cases_are_one_word(tmp_path):
 
 
 @pytest.mark.parametrize(("n_elsewhere", "n_tested"), [(0, 0), (1, 0), (2, 4)])
+@pytest.mark.slow
 def test_a_phrase_is_compared_with_its_words_in_at_least_two_other_texts(tmp_path, n_elsewhere, n_tested):
     """Of each of the two responses: "new york", and "superb new" or "awful new"."""
     texts = [f"{('superb', 'awful')[number % 2]} new york {number}" for number in range(30)]
@@ -227,6 +235,7 @@ def test_a_phrase_is_compared_with_its_words_in_at_least_two_other_texts(tmp_pat
     assert {family.table: family.n_tested for family in found.families}["phrases"] == n_tested
 
 
+@pytest.mark.slow
 def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
     rng = np.random.default_rng(2)
     texts, kept = [], []
@@ -251,6 +260,7 @@ def test_words_behind_wrong_and_low_confidence_predictions(tmp_path):
 
 
 @pytest.mark.parametrize(("n_right", "tested"), [(0, False), (1, False), (2, True)])
+@pytest.mark.slow
 def test_wrong_predictions_are_compared_with_at_least_two_right_ones(tmp_path, n_right, tested):
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
     texts = [f"a superb film {number}" for number in range(4 + n_right)]
@@ -268,6 +278,7 @@ def test_whole_numbers_with_a_gap_are_labels(tmp_path):
     assert (found.overview.accuracy, found.overview.n_labelled) == (pytest.approx(2 / 3), 3)
 
 
+@pytest.mark.slow
 def test_a_label_that_is_no_class_is_no_wrong_prediction(tmp_path):
     explainer = mase.Explainer(LogisticClassifier(WEIGHTS), method="mase-mask", link="margin", n_samples=16)
     texts = ["a superb film", "a superb plot", "a dull film", "the awful film", "the awful end", ""]
@@ -281,6 +292,7 @@ def test_a_label_that_is_no_class_is_no_wrong_prediction(tmp_path):
     assert (without.accuracy, without.n_labelled, without.n_other_labels) == (None, 0, 0)
 
 
+@pytest.mark.slow
 def test_words_whose_effect_differs_between_groups(tmp_path):
     rng = np.random.default_rng(3)
     texts, kept = [], []

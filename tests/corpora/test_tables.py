@@ -49,6 +49,7 @@ def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [("Prediction", "Label", "label"), ("ERROR", "Row", "ID")])
+@pytest.mark.slow
 def test_kept_columns_of_earlier_runs_may_have_names_in_other_letters(tmp_path, kept):
     """Such columns can no longer be kept. To the database they had the name of another column."""
     texts = [(attribution(f"good film {row}", [0.5, 0.1, 0.1], label="pos"), ("pos", "neg", "pos")) for row in range(4)]

@@ -81,6 +81,7 @@ def test_a_program_that_is_asked_to_end_ends_its_run_and_loses_no_text(tmp_path)
     assert mase.open_run(tmp_path / "run").texts()["error"].to_pylist() == [None] * 12
 
 
+@pytest.mark.slow
 def test_classes_with_names_of_numpy_are_those_of_python(tmp_path):
     class Named(Callable):
         labels = tuple(np.array(["no", "yes"]))
@@ -104,7 +105,7 @@ def test_a_part_that_cannot_be_written_ends_the_run_soon(tmp_path, monkeypatch, 
 
 
 def test_a_part_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("mase_corpora.folder.LARGEST_TABLE", 700)
+    monkeypatch.setattr("mase_corpora.folder.LARGEST_PART", 700)
     with pytest.raises(DataError, match="smaller part_size"):
         run(tmp_path / "run")
     assert run(tmp_path / "small", part_size=1).is_complete

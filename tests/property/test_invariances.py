@@ -70,6 +70,7 @@ def test_order_of_rows_does_not_matter(name, order):
 
 @QUICK
 @given(st.permutations(range(6)), st.integers(0, 5))
+@pytest.mark.slow
 def test_renaming_coordinates_renames_scores_in_the_long_run(order, seed):
     probe, order = smooth(6), np.array(order)
     renamed = FunctionProbe(lambda c: probe.function(c[:, np.argsort(order)]), 6)

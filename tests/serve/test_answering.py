@@ -80,6 +80,7 @@ def test_a_prompt_is_texts_a_query_and_an_answer():
         prompt_of({"age": 3})
 
 
+@pytest.mark.slow
 def test_a_served_language_model():
     with browser(RECALL) as client:
         assert wait(client, RECALL)["answers"]
@@ -96,6 +97,7 @@ def test_a_served_language_model():
         assert client.post(f"/api/explanations/{name}/answer", json={"units": [9]}).status_code == 400
 
 
+@pytest.mark.slow
 def test_a_language_model_of_another_server_is_asked_there():
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

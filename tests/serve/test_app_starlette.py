@@ -58,6 +58,7 @@ def choices(client):
     return json.loads(script.content)
 
 
+@pytest.mark.slow
 def test_the_page_offers_what_the_registries_have(client):
     found = choices(client)
     assert [method["name"] for method in found["methods"]] == list(mase.METHODS)
@@ -283,6 +284,7 @@ class Elements(HTMLParser):
         self.found.add(tag)
 
 
+@pytest.mark.slow
 def test_markup_in_the_name_and_the_message_of_a_model(tmp_path):
     name = "<script>alert(1)<"  # a file name cannot have more of it
     path = tmp_path / f"{name}.py"
@@ -330,6 +332,7 @@ def left(client, path, body, *, drips=False):
     return sent[0]["status"]
 
 
+@pytest.mark.slow
 def test_what_nobody_waits_for_any_more_leaves_the_queue(client):
     """The answers would only come after that of the model that hangs."""
     name = explain(client, target="pos")

@@ -49,6 +49,7 @@ def children(pid):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow
 def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
     process, address = serve("-m", JUDGE, "-m", f"{MODELS}:broken", "--port", "0", "--threads", "1")
     own, token = address.split("/?token=")
@@ -75,6 +76,7 @@ def test_a_server_from_its_address_to_ctrl_c(serve, tmp_path):
     assert (tmp_path / "errors").read_text() == "mase: ended\n"
 
 
+@pytest.mark.slow
 def test_requests_under_way_are_told_of_the_end(serve, tmp_path):
     process, address = serve("-m", JUDGE, "--port", "0")
     own, token = address.split("/?token=")

@@ -185,6 +185,7 @@ def contents(folder):
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_run_becomes_a_report_and_is_only_read(tmp_path):
     run_of(tmp_path / "run", TEXTS + MANY, kept=["label"], part_size=4, n_texts=30)
     before, shares = contents(tmp_path / "run"), []
@@ -200,6 +201,7 @@ def test_a_run_becomes_a_report_and_is_only_read(tmp_path):
     assert shares[-1] == 1  # all that is read was counted, and no more
 
 
+@pytest.mark.slow
 def test_a_file_of_results_has_no_columns(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_text("".join(dumps(made) + "\n" for made, _ in TEXTS), encoding="utf-8")
@@ -212,6 +214,7 @@ def test_a_file_of_results_has_no_columns(tmp_path):
     assert shares[-1] <= 1  # it is less where no word has examples
 
 
+@pytest.mark.slow
 def test_a_run_without_texts_says_so(tmp_path):
     run_of(tmp_path / "run", TEXTS, kept=["label"], documents=False)
     (tmp_path / "made").mkdir()
@@ -358,6 +361,7 @@ def test_corpora_are_only_read(client):
     assert [client.request(method, "/corpora/0/").status_code for method in ("POST", "PUT", "DELETE")] == [405] * 3
 
 
+@pytest.mark.slow
 def test_a_process_reads_a_corpus_and_runs_nothing_that_lies_about(tmp_path, monkeypatch):
     run_of(tmp_path / "run", [(attribution(), ())])
     for name in ("signal", "duckdb", "mase", "sitecustomize"):
@@ -373,6 +377,7 @@ def test_a_process_reads_a_corpus_and_runs_nothing_that_lies_about(tmp_path, mon
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["report"]
 
 
+@pytest.mark.slow
 def test_a_corpus_that_cannot_be_read_is_a_typed_error(tmp_path):
     last = Reading("nothing.jsonl", tmp_path, None, None).follow(lambda share: None)
     assert last == Message(error="DataError", message="cannot read 'nothing.jsonl': No such file or directory")

@@ -169,6 +169,7 @@ def answer(model, ask):
     return model.submit(ask).answer
 
 
+@pytest.mark.slow
 def test_what_the_model_does_to_its_process_costs_one_answer():
     async def test(model):
         found = {}
@@ -192,6 +193,7 @@ def test_what_the_model_does_to_its_process_costs_one_answer():
     assert "memory" in found["it is out of memory"].message
 
 
+@pytest.mark.slow
 def test_a_request_that_no_message_can_hold_costs_one_answer():
     async def test(model):
         asks = [Predict({"n": 2**64}), Explain(TEXT, None, Settings(seed=2**70))]
@@ -202,6 +204,7 @@ def test_a_request_that_no_message_can_hold_costs_one_answer():
     assert isinstance(predicted, Predicted)
 
 
+@pytest.mark.slow
 def test_a_model_that_hangs_is_ended_when_it_is_cancelled_or_takes_too_long():
     limits = SimpleNamespace(**LIMITS.to_dict())
 
@@ -225,6 +228,7 @@ def test_a_model_that_hangs_is_ended_when_it_is_cancelled_or_takes_too_long():
     assert isinstance(after, Predicted)
 
 
+@pytest.mark.slow
 def test_explanations_wait_and_predictions_go_before():
     async def test(model):
         await until(lambda: model.state == "ready")
@@ -254,6 +258,7 @@ def test_explanations_wait_and_predictions_go_before():
     assert ahead != sorted(ahead)
 
 
+@pytest.mark.slow
 def test_a_request_is_withdrawn_only_while_it_waits():
     async def test(model):
         begun = model.submit(Predict(TEXT), lambda *_: model.withdraw(begun))  # told when it begins
@@ -264,6 +269,7 @@ def test_a_request_is_withdrawn_only_while_it_waits():
     assert [type(one) for one in served(test)] == [Predicted, Cancelled, Predicted]
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_opened_says_why():
     async def test(model):
         waiting = answer(model, QUICK)

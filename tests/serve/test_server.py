@@ -34,6 +34,7 @@ def test_a_taken_port_is_replaced_by_a_free_one():
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half a head"])
+@pytest.mark.slow
 def test_a_client_that_asks_for_nothing_does_not_keep_its_connection(sent):
     gone = asyncio.Event()
 

@@ -35,6 +35,7 @@ def explainer(monkeypatch, waits, seconds=0.0):
     return mase.Explainer(model, n_samples=200)
 
 
+@pytest.mark.slow
 def test_results_are_those_of_one_by_one(monkeypatch):
     ahead = explainer(monkeypatch, True)(TEXTS)
     alone = explainer(monkeypatch, False)(TEXTS)

@@ -198,6 +198,7 @@ def test_every_module_has_a_place():
     assert not lost, f"give the units of {lost} a place in LAYERS"
 
 
+@pytest.mark.slow
 def test_imports_point_one_way():
     wrong = offenders(lambda name, found: name != "mase" and against_the_arrows(name, found))
     assert not wrong, f"imports from the own or a higher layer: {wrong}"
@@ -209,21 +210,25 @@ def private(found: Import) -> bool:
     return package in SOURCES and any(part.startswith("_") and not part.endswith("__") for part in parts)
 
 
+@pytest.mark.slow
 def test_no_module_imports_private_names_of_another():
     assert not offenders(lambda _, found: private(found))
     assert private(Import("mase_paper.training.run._check", 1, lazy=False))
     assert not private(Import("mase.__version__", 1, lazy=False))
 
 
+@pytest.mark.slow
 def test_imports_are_absolute():
     assert not offenders(lambda _, found: found.target.startswith("."))
 
 
+@pytest.mark.slow
 def test_frameworks_stay_in_their_places():
     wrong = offenders(framework_out_of_place)
     assert not wrong, f"imports of a framework that the module does not own: {wrong}"
 
 
+@pytest.mark.slow
 def test_every_exception_is_needed():
     used = {(name, target_unit(found.target)) for name in modules() for found in imports(parsed(name)) if found.lazy}
     assert used >= LAZY_EXCEPTIONS
@@ -320,6 +325,7 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
     return [name for name in edges if name in reached(name)]
 
 
+@pytest.mark.slow
 def test_there_is_no_circle():
     edges: dict[str, set[str]] = {}
     for name in modules():

@@ -124,6 +124,7 @@ def test_each_round_asks_in_the_fewest_batches_without_a_short_one(n, batch_size
     assert sum(asked) == n == found.cost.n_queries - probe.n_setup - found.cost.n_compared
 
 
+@pytest.mark.slow
 def test_each_evaluation_that_is_stated_is_a_row_that_the_module_ran_once():
     model = mase.models.load("lstm-imdb")
     explainer = mase.Explainer(model, n_samples=1000, batch_size=64)
@@ -161,6 +162,7 @@ def test_the_batch_that_is_chosen_is_larger_where_the_layers_are_recurrent():
     assert 8 < chosen["Linear"] < chosen["GRU"] < 1024
 
 
+@pytest.mark.slow
 def test_python_calls_do_not_grow_with_the_rows():
     """Four times the rows in as many batches: a loop over the rows would show."""
     gamma = np.linspace(-1, 1, 64)

@@ -59,6 +59,7 @@ def test_an_estimator_names_its_classes():
     assert [guess.what for guess in mase.check(estimator).guesses] == ["the classes are called '0', '1'"]
 
 
+@pytest.mark.slow
 def test_what_is_guessed_of_a_torch_module():
     found = mase.check(SmallLSTM(), whitespace_ids)
     assert (found.kind, found.device, found.precision, found.output) == (
@@ -75,6 +76,7 @@ def test_what_is_guessed_of_a_torch_module():
     assert (mase.check(known).cut_off.n_kept, mase.check(known).cut_off.kept) == (20, "end")
 
 
+@pytest.mark.slow
 def test_a_hugging_face_folder_and_a_bundled_model(good):
     found = mase.check(str(good))
     assert (found.kind, found.inputs) == ("Hugging Face BertForSequenceClassification", ("texts", "pairs"))
@@ -217,6 +219,7 @@ def test_a_function_of_records_is_checked_with_an_example():
     assert anything.inputs == ("texts", "pairs", "records")
 
 
+@pytest.mark.slow
 def test_models_of_token_ids_and_zero_shot_say_what_they_are():
     pytest.importorskip("onnxruntime")
     from tests.unit.models.test_onnx_onnx import onnx_model
@@ -231,6 +234,7 @@ def test_models_of_token_ids_and_zero_shot_say_what_they_are():
     assert (found.guesses, found.cut_off.kept) == ((), "start")
 
 
+@pytest.mark.slow
 def test_a_causal_language_model_says_how_it_is_asked(tmp_path):
     found = mase.check(load_language_model(causal_folder(tmp_path)))
     assert (found.kind, found.context_length) == ("causal language model LlamaForCausalLM", 128)
@@ -247,6 +251,7 @@ def test_a_causal_language_model_says_how_it_is_asked(tmp_path):
     assert plain["speeds"][0]["of_an_explanation"] == found.speeds[0].of_an_explanation
 
 
+@pytest.mark.slow
 def test_a_model_without_chat_template_says_what_to_pass(tmp_path):
     model = load_language_model(causal_folder(tmp_path))
     found = mase.check(CausalLM(model.module, tokenizer()))
@@ -255,6 +260,7 @@ def test_a_model_without_chat_template_says_what_to_pass(tmp_path):
     assert "guessed" in repr(found)
 
 
+@pytest.mark.slow
 def test_label_words_say_how_much_the_language_model_reads(tmp_path):
     model = load_language_model(causal_folder(tmp_path))
     found = mase.check(CausalLM(model.module, tokenizer(), labels=["cat", "dog"]))
@@ -263,6 +269,7 @@ def test_label_words_say_how_much_the_language_model_reads(tmp_path):
     assert "none up to" not in repr(found)
 
 
+@pytest.mark.slow
 def test_an_encoder_decoder_model_has_no_chats_to_miss(tmp_path):
     found = mase.check(seq2seq_folder(tmp_path))
     assert (found.kind, found.guesses) == ("encoder-decoder language model T5ForConditionalGeneration", ())
@@ -295,6 +302,7 @@ def test_a_model_that_answers_nothing_and_is_not_deterministic_says_so():
     assert "asked twice" in repr(found)
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_texts_alone_is_asked_with_a_text():
     with served(llama_cpp_python(engine(True))) as (url, _):
         found = mase.check(CompletionServer(url))

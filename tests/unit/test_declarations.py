@@ -497,6 +497,7 @@ def test_estimators_of_scikit_learn(kind, k):
         check(found, scale * own, scale * left_out, labels=LABELS[k])
 
 
+@pytest.mark.slow
 def test_a_question_with_one_answer_does_not_stop_the_others():
     ensemble = pytest.importorskip("sklearn.ensemble")
     from sklearn.feature_extraction.text import CountVectorizer
@@ -510,6 +511,7 @@ def test_a_question_with_one_answer_does_not_stop_the_others():
     assert [found.prediction.probabilities[name] for name in ("1", "2")] == [0.0, 1.0]
 
 
+@pytest.mark.slow
 def test_batches_that_are_refused_are_halved_for_good_and_told(server):
     sizes = []
     inner = of_texts(head="softmax")
@@ -567,6 +569,7 @@ def test_pairs_unpack_as_their_texts():
         check(explained(Callable(function), ("the film", "is superb")), *by_hand(None))
 
 
+@pytest.mark.slow
 def test_answers_for_the_first_texts_alone(server):
     inner = of_texts(head="softmax")
     text = "the film is superb the film is superb the film is dull the film is superb"

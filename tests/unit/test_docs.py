@@ -145,10 +145,12 @@ def known_module(name: str) -> bool:
     return name in groups() or dotted_name_resolves(name)
 
 
+@pytest.mark.slow
 def test_named_schemas_exist():
     assert wrong(lambda path: unknown_schemas(text(path))) == {}
 
 
+@pytest.mark.slow
 def test_named_tests_exist():
     for path in DOCUMENTS:
         for reference in _TEST.findall(text(path)):
@@ -174,6 +176,7 @@ def test_documents_are_short():
     assert [release.split("\n")[0] for release in releases if len(release.split()) > 600] == []
 
 
+@pytest.mark.slow
 def test_every_warning_of_a_result_is_explained():
     """Codes of `Note("code", ...)` anywhere in the package."""
     page = text(ROOT / "docs" / "how_it_works.md")

@@ -19,6 +19,7 @@ from mase.testing import LogisticClassifier, SmallLSTM, SmallMLP, whitespace_ids
 TEXTS = ["this is a rather good film", "slow and dull , yet beautiful in places", "good good good", "fine"]
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_whatever_the_order(lstm_model):
     explainer = mase.Explainer(lstm_model, n_samples=80, seed=7)
     forth, back = explainer(TEXTS), explainer(TEXTS[::-1])[::-1]
@@ -29,6 +30,7 @@ def test_same_seed_same_bits_whatever_the_order(lstm_model):
 
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
+@pytest.mark.slow
 def test_batch_size_changes_scores_by_less_than_1e_5(lstm_model, method):
     model = "lstm-imdb" if method == "deep-shap" else lstm_model  # its rules are for the library's own LSTMs
     one, many = (mase.Explainer(model, method=method, n_samples=80, batch_size=b)(TEXTS[1]).scores for b in (3, 80))
@@ -144,6 +146,7 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
         assert found.scores == pytest.approx(expected, abs=0.02 * float(np.abs(expected).max()))
 
 
+@pytest.mark.slow
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
     """The distribution of vec Z is isotropic: <gamma_i, e_i> tends to gradient x input, with a far larger error."""
     scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
@@ -640,6 +643,7 @@ def test_who_follows_does_not_change_the_result(lstm_model, options):
     assert {progress.n_samples for progress in seen} == {explainer.method.n_samples}
 
 
+@pytest.mark.slow
 def test_who_follows_may_use_the_model(lstm_model):
     explainer = mase.Explainer(lstm_model, n_samples=40, batch_size=16)
     prediction, other = lstm_model.predict([FOLLOWING_TEXT]).tolist(), explainer("a dull film").scores.tolist()

@@ -87,6 +87,7 @@ def seed_all(seed):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.slow
 def test_order_and_failures_and_random_states_change_no_bit(name):
     def explainer():
         return mase.Explainer(MODELS[name](), n_samples=40)

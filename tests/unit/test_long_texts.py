@@ -30,6 +30,7 @@ def truth(texts):
 
 
 @pytest.mark.parametrize("method", SAMPLING)
+@pytest.mark.slow
 def test_memory_is_linear_in_the_words(method):
     explainer = mase.Explainer(truth, method=method, n_samples=60, evidence=0)
     text = " ".join(f"w{number}" for number in range(WORDS))
@@ -55,6 +56,7 @@ def test_a_note_says_that_so_many_words_cannot_be_told_apart():
     assert "few-samples" not in enough
 
 
+@pytest.mark.slow
 def test_ridge_is_that_of_the_normal_equations():
     case = problem()
     z, y = case.centred()
@@ -82,6 +84,7 @@ def test_lime_s_ridge_is_that_of_the_normal_equations():
 
 
 @pytest.mark.parametrize("estimator", [Ridge(), FixedRidge(), LeastSquares(), Lasso(), Moment()])
+@pytest.mark.slow
 def test_long_problems_have_variances_and_short_ones_covariances(estimator):
     assert estimator.fit(problem()).covariance.shape == (LONG,)
     assert estimator.fit(problem(p=50)).covariance.shape == (50, 50)

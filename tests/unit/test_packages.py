@@ -53,6 +53,9 @@ def test_what_the_distributions_hold_is_there():
             assert pattern.startswith("/")
             assert (folder / pattern[1:]).exists()
         assert all((folder / path).exists() for path in target["sdist"].get("force-include", {}))
-        (package,) = target["wheel"]["packages"]
-        assert (folder / package / "__init__.py").is_file()
+        for package in target["wheel"]["packages"]:
+            assert (folder / package / "__init__.py").is_file()
+    assert {Path(package).name for package in LIBRARY["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]} == {
+        path.parent.name for path in (ROOT / "src").glob("*/__init__.py")
+    }
     assert not {"experiments", "training"} & {path.name for path in (ROOT / "src" / "mase").iterdir()}

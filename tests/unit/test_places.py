@@ -48,6 +48,7 @@ def model(tokenize, length):
 )
 @pytest.mark.parametrize("overlap", [0.0, 0.25])
 @pytest.mark.parametrize("length", [5, 6, 7])
+@pytest.mark.slow
 def test_scores_are_those_of_the_words_that_the_model_reads(tokenize, units, word, overlap, length):
     text = " ".join([word, "the"] * 30)
     found = mase.Explainer(model(tokenize, length), units=units, long="windows", overlap=overlap)(text, target="pos")

@@ -201,6 +201,7 @@ def plain(folder):
 
 
 @pytest.mark.parametrize("name", WORKING)
+@pytest.mark.slow
 def test_what_a_plain_install_can_do(name, plain):
     code, output, errors = plain[name]
     assert (code, "error" in errors) == (0, False), errors
@@ -298,6 +299,7 @@ def noisy(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_what_code_prints_goes_to_standard_error_and_it_reads_no_texts(noisy):
     texts = "".join(f"a dull film number {i}\n" for i in range(5))
     found = python(RUN, "explain", "-m", "noisy.py:predict", "--json", *FEW, folder=noisy, input=texts, check=True)
@@ -306,6 +308,7 @@ def test_what_code_prints_goes_to_standard_error_and_it_reads_no_texts(noisy):
         assert said in found.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_judging_keeps_standard_output_for_results_too(noisy):
     arguments = ["evaluate", "-m", "noisy:predict", "-i", "texts.csv", *SPLITS]
     found = python(RUN, *arguments, folder=noisy, input="not to be read\n", check=True)
@@ -316,6 +319,7 @@ def test_judging_keeps_standard_output_for_results_too(noisy):
 
 @pytest.mark.skipif(os.name != "posix", reason="the shell closes the streams")
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+@pytest.mark.slow
 def test_streams_that_the_caller_closed(closed, folder):
     """A file that is opened then has the number of a closed stream, and is no place for what code writes to that."""
     (folder / "writing.py").write_text(WRITING)
@@ -330,6 +334,7 @@ def test_streams_that_the_caller_closed(closed, folder):
     assert [json.loads(row)["document"][0]["text"] for row in output.read_text().splitlines()] == [TEXT, "good", "dull"]
 
 
+@pytest.mark.slow
 def test_help_describes_what_can_be_imported():
     packages = "mase, mase_corpora, mase.models, mase.testing"
     code = f"{PLAIN}\nimport pydoc, {packages}\nfor one in ({packages}):\n    pydoc.render_doc(one)"

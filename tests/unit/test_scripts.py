@@ -35,6 +35,7 @@ def exists(module, name):
     return hasattr(found, "__path__") and exists(f"{module}.{name}", None)
 
 
+@pytest.mark.slow
 def test_what_scripts_import_exists():
     wrong = {
         path.relative_to(ROOT).as_posix(): [pair for pair in imported(path) if not exists(*pair)] for path in SCRIPTS

@@ -58,6 +58,7 @@ def test_moment_is_theorem_1_to_the_letter():
     assert found.estimate.gamma == pytest.approx(slow, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_moment_error_on_a_linear_model_is_sqrt_p_plus_1_over_n():
     n, draws = 400, 300
     errors = [
@@ -132,6 +133,7 @@ def _coverage(truth, seeds, probe, **overrides):
 
 
 @pytest.mark.parametrize("method", ["mase-nlgp", "mase-paper", "mase-path", "mase-gradient"])
+@pytest.mark.slow
 def test_intervals_cover_the_long_run_value(method):
     probe, options = smooth(12, seed=4), {"n_samples": 300, "sigma": 0.3}
     runs = [
@@ -141,12 +143,14 @@ def test_intervals_cover_the_long_run_value(method):
 
 
 @pytest.mark.parametrize("design", ["iid", "antithetic", "orthogonal"])
+@pytest.mark.slow
 def test_intervals_of_least_squares_cover_under_each_random_design(design):
     probe, options = smooth(12, seed=8), {"n_samples": 300, "sigma": 0.5, "design": design}
     runs = [run(probe, seed=10_000 + seed, **(options | {"n_samples": 20_000})).estimate.gamma for seed in range(8)]
     assert 0.93 <= _coverage(np.mean(runs, axis=0), 200, probe, **options) <= 0.97
 
 
+@pytest.mark.slow
 def test_moment_covariance_is_that_of_a_mean():
     found = [run(smooth(P), "mase-paper", seed=seed, sigma=0.3, n_samples=200).estimate for seed in range(200)]
     actual = np.std([estimate.gamma for estimate in found], axis=0)
@@ -165,6 +169,7 @@ def test_intervals_of_ridge_with_too_few_rows_are_wide_enough(n_samples):
     assert np.mean(inside) > 0.9
 
 
+@pytest.mark.slow
 def test_intervals_of_an_adaptive_design_are_as_wide_as_its_repetitions_differ():
     """Later rows depend on earlier answers; the error bars must still say how much a repetition would differ."""
     found = [run(smooth(12, seed=4), "mase", seed=seed, n_samples=200).estimate for seed in range(50)]

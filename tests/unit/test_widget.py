@@ -126,9 +126,9 @@ def test_without_anywidget_the_remedy_is_told():
     code = (
         "import sys; sys.modules['anywidget'] = None; import importlib.util as u; find = u.find_spec\n"
         "import mase.registry; mase.registry.find_spec = lambda name: None if name == 'anywidget' else find(name)\n"
-        "import mase\n"
-        "for module in (mase, __import__('mase.notebook').widget):\n"
-        "    try: module.Widget\n"
+        "import importlib, mase.errors\n"
+        "for name in ('mase', 'mase.notebook'):\n"
+        "    try: importlib.import_module(name).Widget\n"
         "    except mase.errors.MissingDependencyError as error: print(error)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

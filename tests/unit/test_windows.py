@@ -106,6 +106,7 @@ def test_the_longest_free_field_is_read_in_windows_and_the_others_are_whole(bert
         cut(bert, (TEXT, "w1 w2 w3"), fixed=["text"])
 
 
+@pytest.mark.slow
 def test_units_of_the_other_field_come_from_the_window_that_decides(tiny):
     from mase.models.transformers import HuggingFace
 
@@ -120,6 +121,7 @@ def test_units_of_the_other_field_come_from_the_window_that_decides(tiny):
     assert found.scores[:3].tolist() == alone.scores[:3].tolist()
 
 
+@pytest.mark.slow
 def test_twenty_pages_through_a_tiny_bert(tiny):
     from mase.models.transformers import HuggingFace
 
@@ -131,6 +133,7 @@ def test_twenty_pages_through_a_tiny_bert(tiny):
     assert {note.code for note in found.notes} <= {"few-samples", "fallback", "poor-fit", "unstable"}
 
 
+@pytest.mark.slow
 def test_twenty_pages_through_the_bundled_lstm():
     text = "The cast is superb, and I loved every minute of it. " * 1000
     found = mase.Explainer("lstm-imdb", **PARAGRAPHS | {"n_samples": 4})(text)

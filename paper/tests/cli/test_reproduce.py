@@ -122,6 +122,7 @@ def test_every_option_is_documented():
         assert max(option.opts, key=len) in page or option.name == "name"
 
 
+@pytest.mark.slow
 def test_table1(reproduce, tmp_path):
     found = reproduce(
         "table1",
@@ -151,6 +152,7 @@ def test_table1(reproduce, tmp_path):
     assert "lstm-imdb: 2 more texts" in found.stderr
 
 
+@pytest.mark.slow
 def test_table2(reproduce, tmp_path, minilm):
     found = reproduce("table2", "--n-texts", "1", "--targets", "bert-imdb", "--methods", "random,occlusion,deep-shap")
     assert found.exit_code == 0, found.output
@@ -160,6 +162,7 @@ def test_table2(reproduce, tmp_path, minilm):
     assert "BERT-IMDB, masked by deletion" in (tmp_path / "results" / "table2.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_figure4(reproduce, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("mase_paper.experiments.figure4.BUDGETS", (100, 250))
@@ -171,6 +174,7 @@ def test_figure4(reproduce, tmp_path, monkeypatch):
     assert {path.suffix for path in (tmp_path / "results").iterdir()} == {"", ".md", ".json", ".csv", ".tex", ".svg"}
 
 
+@pytest.mark.slow
 def test_faithfulness(reproduce, tmp_path):
     found = reproduce(
         "faithfulness", "--n-texts", "2", "--targets", "lstm-imdb", "--methods", "mase+n_samples=64,occlusion,greedy"
@@ -183,6 +187,7 @@ def test_faithfulness(reproduce, tmp_path):
     assert plain["stability"][0]["n"] == 2
 
 
+@pytest.mark.slow
 def test_sweeps(reproduce, tmp_path):
     in_brackets = "mase+design=focused(rounds=2,p_high=0.8)+n_samples=64"
     configurations = f"mase-paper+sigma=0.1,{in_brackets},mase-paper+sigma=1.0"
@@ -196,6 +201,7 @@ def test_sweeps(reproduce, tmp_path):
 METHODS = ("--methods", "random,mase-paper+n_samples=32,mase-sparse+n_samples=32")
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_and_a_longer_one_extends_it(reproduce, tmp_path, monkeypatch):
     straight = reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "4", *METHODS)
     assert straight.exit_code == 0, straight.output
@@ -271,6 +277,7 @@ def ended(pid):
         return True
 
 
+@pytest.mark.slow
 def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_path):
     once = ("table1", "--targets", "lstm-imdb", "--n-texts", "1", "--methods", "occlusion")
     assert reproduce(*once).exit_code == 0
@@ -284,6 +291,7 @@ def test_other_settings_than_those_of_the_records_are_refused(reproduce, tmp_pat
     assert records(tmp_path, "lstm-imdb", "occlusion").headers[0]["text_seed"] == 1
 
 
+@pytest.mark.slow
 def test_report_only_asks_nothing(reproduce, tmp_path, monkeypatch):
     assert reproduce("table1", "--targets", "lstm-imdb", "--n-texts", "1", "--methods", "random").exit_code == 0
     page = (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
@@ -310,6 +318,7 @@ def test_a_failing_text_is_named_and_the_records_stay(reproduce, tmp_path, monke
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.slow
 def test_answers_are_kept_for_the_next_run(reproduce, tmp_path, jobs):
     shared = ["--targets", "lstm-imdb", "--answers", str(tmp_path / "kept"), "--jobs", jobs]
     first, second = "kernel-shap+n_samples=80", "kernel-shap+link=margin+n_samples=80"

@@ -46,6 +46,7 @@ def counted(lstm_model, monkeypatch):
 SAME_ROWS = [("mase-paper", {}), ("mase-sparse", {}), ("mase-paper", {"n_samples": 300}), ("standard-gaussian", {})]
 
 
+@pytest.mark.slow
 def test_memory_changes_no_bit_and_asks_once(counted):
     model, seen = counted
     text = " ".join(WORDS)

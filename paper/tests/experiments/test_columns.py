@@ -73,6 +73,7 @@ def test_damaged_columns_are_told_and_kept(tmp_path):
         read(tmp_path, "lstm-imdb")
 
 
+@pytest.mark.slow
 def test_no_damaged_byte_becomes_another_number(tmp_path):
     write(tmp_path, "lstm-imdb", "mase", list(range(300)))
     before = plain(read(tmp_path, "lstm-imdb"))

@@ -57,6 +57,7 @@ def test_each_operator_has_its_own_table(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_own_methods_are_no_rivals(records):
     """The library's other rows are compared and counted, but apart, and none of them is the best rival of a cell."""
     write(records, "lstm-imdb", "mase-nlgp", [bits(*range(1, 16))] * 40)

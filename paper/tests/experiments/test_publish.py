@@ -16,6 +16,7 @@ from mase_paper.experiments.experiment import Scope
 from mase_paper.experiments.publish import earlier_versions, publish
 
 
+@pytest.mark.slow
 def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_records(tmp_path):
     made = HEADER | {"data": HEADER["data"] | {"split": "validation"}, "precision": "bfloat16"}
     write(tmp_path / "records", "lstm-imdb", "mase", [bits(1)] * 4, header=made)
@@ -28,6 +29,7 @@ def test_the_file_of_an_experiment_names_the_split_and_the_precision_of_its_reco
     assert source["made_on"] == [{"n_texts": 4, "hardware": HEADER["hardware"], "versions": {}}]
 
 
+@pytest.mark.slow
 def test_tables_and_a_picture_are_written_beside_the_page(tmp_path, records):
     pytest.importorskip("matplotlib")
     written = publish(EXPERIMENTS["faithfulness"], Scope(targets=("lstm-imdb",), n_texts=40), records.parent)

@@ -74,6 +74,7 @@ def trained(data, base, tmp_path_factory):
     return done, epochs
 
 
+@pytest.mark.slow
 def test_training_learns_writes_and_reports_what_is_stored(trained, data):
     done, epochs = trained
     assert sorted(path.name for path in done.path.iterdir()) == ["README.md", "config.json", "model.safetensors"]
@@ -109,6 +110,7 @@ def test_encoders_of_other_families_are_trained_and_loaded_too(family, data, tmp
     assert np.mean([a == b for a, b in zip(predicted, test.labels, strict=True)]) == done.test_accuracy
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_to_the_same_weights(data, base, tmp_path):
     def interrupt(epoch):
         if epoch.number == 1:
@@ -124,6 +126,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(data, base, tmp_pat
     assert parts.test_accuracy == whole.test_accuracy
 
 
+@pytest.mark.slow
 def test_a_training_interrupted_within_an_epoch_goes_on_to_the_same_weights(data, base, tmp_path, monkeypatch):
     often = dataclasses.replace(SMALL, checkpoint_steps=5)
     whole = run(data, tmp_path / "whole", base, epochs=1)
@@ -192,6 +195,7 @@ def test_a_folder_with_something_else_is_left_as_it_is(data, base, trained, tmp_
     assert (base / "model.safetensors").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_path_of_a_trained_model_is_no_name_of_a_bundled_one(data, base, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(base, tmp_path / "mybase")

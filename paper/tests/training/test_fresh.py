@@ -34,6 +34,7 @@ def data(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["cnn-imdb-rating", "tfidf-imdb-rating"])
+@pytest.mark.slow
 def test_a_model_is_the_same_after_it_was_written(data, tmp_path, name):
     done = train(name, data, tmp_path / name, epochs=8)
     assert done.test_accuracy > 0.8  # chance is 1/4

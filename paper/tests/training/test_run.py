@@ -37,6 +37,7 @@ def data(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_training_learns_writes_and_reports_what_is_stored(data, tmp_path):
     epochs = []
     done = train("lstm-imdb", data, tmp_path / "out", epochs=20, progress=epochs.append)
@@ -69,6 +70,7 @@ def test_training_learns_writes_and_reports_what_is_stored(data, tmp_path):
     assert test.sha256 in card
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result_whatever_the_state_of_torch(data, tmp_path):
     def weights(name, seed):
         return (train("lstm-imdb", data, tmp_path / name, seed=seed, epochs=2).path / "model.safetensors").read_bytes()
@@ -83,6 +85,7 @@ def test_one_seed_gives_one_result_whatever_the_state_of_torch(data, tmp_path):
     assert weights("c", 4) != first
 
 
+@pytest.mark.slow
 def test_the_test_split_is_read_once_after_the_last_epoch(data, tmp_path, monkeypatch):
     events = []
     real = running.load

@@ -229,8 +229,8 @@ class Terminated(KeyboardInterrupt):
 
 def _current(argument: str) -> str:
     """Return an argument, the name of an option of earlier releases by the present one."""
-    name, sign, value = argument.partition("=")
-    if not name.startswith("--") or name not in FORMER:
+    name, sign, value = str(argument).partition("=")
+    if name not in FORMER or not name.startswith("--"):
         return argument
     tell(f"mase: warning: {name} is gone in mase 0.5; use {FORMER[name]}")
     return FORMER[name] + sign + value

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-import numpy as np
-
-from mase.arrays import Ints
 from mase.document import Document
 from mase.errors import MaseError, OptionError, UnitsError
 from mase.registry import require
 from mase.text import Span, Tokens, Words, find_words, visible
+
+if TYPE_CHECKING:
+    from mase.arrays import Ints
 
 
 @runtime_checkable
@@ -505,11 +505,13 @@ def _join_invisible(of_token: Sequence[int], tokens: Tokens) -> list[int]:
     return joined
 
 
-def coordinates(words: Words, *, per_token: bool) -> Ints:
+def coordinates(words: Words, *, per_token: bool) -> "Ints":
     """Return the coordinate of each token `(t,)`, -1 for fixed tokens and tokens outside words.
 
     The tokens of a word share a coordinate, unless `per_token` gives each token its own.
     """
+    import numpy as np
+
     of_word = np.array(words.of_token, dtype=np.int64)
     if not per_token:
         return of_word
@@ -517,8 +519,10 @@ def coordinates(words: Words, *, per_token: bool) -> Ints:
     return np.where(free, np.cumsum(free) - 1, -1)
 
 
-def members(words: Words, of_token: Ints) -> list[Ints]:
+def members(words: Words, of_token: "Ints") -> "list[Ints]":
     """Return the coordinates of each word in ascending order, given the coordinates of the tokens `(t,)`."""
+    import numpy as np
+
     groups: list[set[int]] = [set() for _ in words.spans]
     for word, coordinate in zip(words.of_token, of_token.tolist(), strict=True):
         if coordinate >= 0:

@@ -42,6 +42,7 @@ ODD = 'odd \u2028 "quotes" \\ \x00 \x1b[31m \x85 \u202e 👍🏽 مرحبا </sc
 
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
+@pytest.mark.slow
 def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp_path):
     model = "lstm-imdb" if method == "deep-shap" else lstm_model  # its rules are for the library's own LSTMs
     found = mase.Explainer(model, method=method, n_samples=60, seed=3)("slow and dull , yet good in places")
@@ -59,6 +60,7 @@ def test_what_is_saved_loads_back_equal_for_every_method(lstm_model, method, tmp
     error=floats,
     text=st.text(st.characters(exclude_categories=["Cs"])),
 )
+@pytest.mark.slow
 def test_every_finite_float_and_every_text_survives(scores, error, text):
     made = attribution("two words", scores, se=abs(error), label=text, value=scores[0])
     line = dumps(made)
@@ -90,6 +92,7 @@ def test_the_schema_has_the_documented_keys():
     assert from_dict(plain) == made
 
 
+@pytest.mark.slow
 def test_a_line_is_strict_json_without_characters_that_command_anything():
     line = dumps(attribution(ODD, label="a\x9bb", model_name="m\ud800"))
     assert json.loads(line)["prediction"]["label"] == "a\x9bb"
@@ -553,6 +556,7 @@ def test_a_failure_has_the_number_of_a_line(line):
 
 
 @pytest.mark.parametrize("method", list(mase.METHODS))
+@pytest.mark.slow
 def test_what_the_library_writes_loads(method):
     explainer = mase.Explainer("lstm-imdb", method=method, n_samples=140, evidence=0)
     texts = ["Good", "The cast is superb, but the plot is dull.", "x " * 30 + "!!! ... :-) 3.14 don't 映画 e\u0301"]

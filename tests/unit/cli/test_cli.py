@@ -300,6 +300,7 @@ def slow(*arguments, **settings):
 @pytest.mark.parametrize(
     ("text", "closed", "code"), [("", "<&-", 2), (STREAMS_GOOD, ">&-", 0), (STREAMS_GOOD, ">&- 2>&-", 0)]
 )
+@pytest.mark.slow
 def test_streams_that_the_caller_closed(text, closed, code):
     """As some schedulers start their processes."""
     arguments = ["explain", *([text] if text else []), "--n-samples", "32"]
@@ -309,6 +310,7 @@ def test_streams_that_the_caller_closed(text, closed, code):
     assert found.returncode == code, found.stderr
 
 
+@pytest.mark.slow
 def test_control_c_exits_130_and_keeps_what_was_written(tmp_path):
     source, output = tmp_path / "in.txt", tmp_path / "out.jsonl"
     source.write_text("a good film\n" * 5000)
@@ -324,6 +326,7 @@ def test_control_c_exits_130_and_keeps_what_was_written(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments):
     source = tmp_path / "in.txt"
     source.write_text("a good film\n" * 500)
@@ -347,6 +350,7 @@ on_a_full_disk = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
 @pytest.mark.parametrize(
     "arguments", [["methods"], ["--help"], ["explain", STREAMS_GOOD], ["explain", STREAMS_GOOD, "--json"]]
 )
+@pytest.mark.slow
 def test_a_full_disk_under_standard_output_is_one_line(arguments):
     with FULL.open("w") as full:
         found = subprocess.run(
@@ -375,6 +379,7 @@ SOME_ARE_BAD = f"{GOOD}\n\n{BAD}\n"  # the second text has no word, which is tol
 
 @on_a_full_disk
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.slow
 def test_messages_that_cannot_be_written_cost_no_results(tmp_path, unbuffered):
     source, output, page = (tmp_path / name for name in ("in.txt", "out.jsonl", "page.html"))
     source.write_text(SOME_ARE_BAD)
@@ -389,11 +394,13 @@ def test_messages_that_cannot_be_written_cost_no_results(tmp_path, unbuffered):
 
 
 @on_a_full_disk
+@pytest.mark.slow
 def test_an_option_that_is_unknown_has_its_code_where_no_message_can_be_written():
     with FULL.open("w") as full, slow("--unknown", stderr=full) as process:
         assert process.wait(timeout=PATIENCE) == 2
 
 
+@pytest.mark.slow
 def test_a_reader_of_messages_that_leaves_costs_no_results(tmp_path):
     """As in `mase explain ... 2>&1 >results | head -1`."""
     source = tmp_path / "in.txt"
@@ -422,6 +429,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_an_evaluation_whose_output_was_the_terminal_that_is_closed(tmp_path):
     """Its tables have no reader, and that it was ended is what its code says."""
     source, output = tmp_path / "in.csv", tmp_path / "out.json"
@@ -441,6 +449,7 @@ def test_an_evaluation_whose_output_was_the_terminal_that_is_closed(tmp_path):
     assert json.loads(output.read_text())["rows"]
 
 
+@pytest.mark.slow
 def test_characters_that_standard_output_cannot_encode_are_escaped(tmp_path):
     """As where the results of a command go to a file on Windows."""
     (tmp_path / "model.py").write_text(

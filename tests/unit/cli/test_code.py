@@ -39,6 +39,7 @@ def invoke(monkeypatch, tmp_path):
     return lambda *arguments: CliRunner().invoke(main, [*map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_the_doctor_asks_the_only_model_on_a_server(invoke, url):
     found = invoke("check", "--server", url, "--json")
     assert found.exit_code == 0, found.stderr
@@ -46,6 +47,7 @@ def test_the_doctor_asks_the_only_model_on_a_server(invoke, url):
     assert (plain["name"], plain["kind"]) == ("tiny", "completion server, asked as vllm")
 
 
+@pytest.mark.slow
 def test_a_corpus_is_explained_by_a_model_on_a_server(invoke, url, tmp_path):
     arguments = ("prompts.jsonl", *FIELDS, "-m", "tiny", "--server", url, "-o", "out", "--n-samples", 8)
     found = invoke("run", *arguments, "--engine", "here")
@@ -62,6 +64,7 @@ def test_texts_are_explained_by_a_model_on_a_server(invoke, url):
     assert json.loads(found.stdout)["model"]["name"] == "tiny"
 
 
+@pytest.mark.slow
 def test_a_generated_answer_has_at_most_so_many_tokens(invoke, url, tmp_path):
     (tmp_path / "prompts.jsonl").write_text(json.dumps(PROMPT | {"answer": ""}) + "\n", encoding="utf-8")
     answers = {}
@@ -79,6 +82,7 @@ def test_a_generated_answer_has_at_most_so_many_tokens(invoke, url, tmp_path):
     assert len(answers[3]) > len(answers[1])
 
 
+@pytest.mark.slow
 def test_code_that_generates_is_still_known_by_its_file(invoke, tmp_path):
     (tmp_path / "own.py").write_text("from tests.language_models import Parrot\n\n\nclass Own(Parrot): ...\n")
     how = (*FIELDS[:1], "context,query", *FIELDS[2:], "-m", "own.py:Own()", "--n-samples", 8, "--max-new-tokens", 2)

@@ -251,6 +251,7 @@ def test_attributions_made_elsewhere(run, table, tmp_path):
         assert message in found.stderr
 
 
+@pytest.mark.slow
 def test_the_pairs_of_an_attribution_are_judged_as_it_is(table, tmp_path):
     """`Attribution.as_list` has the words without the punctuation between them, which the LSTM does not read."""
     explained = [mase.explain(text, "lstm-imdb", n_samples=64) for text in TEXTS]

@@ -188,6 +188,7 @@ def test_help_is_instant_and_has_examples():
     assert found.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_server_is_asked_by_its_url_or_by_a_file_that_describes_it(cite, tmp_path):
     pytest.importorskip("torch")
     from tests.completion_server import engine, vllm

@@ -231,6 +231,7 @@ def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
     assert "text 2: " in with_failures.stderr
 
 
+@pytest.mark.slow
 def test_bundled_model_end_to_end(tmp_path):
     found = command(
         "explain", "The cast is superb, but the plot is dull.", "--html", tmp_path / "a.html",

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 10, 40, 3000, -1, -2])
+@pytest.mark.slow
 def test_append_goes_on_after_any_cut(cli, source, whole, tmp_path, cut):
     part = tmp_path / "part.jsonl"
     part.write_bytes(whole.read_bytes()[:cut])

@@ -23,6 +23,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_each_file_has_the_form_of_its_suffix(cli, source, tmp_path):
     files = ["-o", "out.csv", "-o", "out.jsonl", "-o", "out.txt", "-o", "page.htm", "--html", "other"]
     assert cli("-i", str(source), *files).exit_code == 0
@@ -42,6 +43,7 @@ def test_a_suffix_that_nothing_has_is_refused_before_any_work(cli, tmp_path, mon
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_table_needs_lines_of_json_to_go_on_with(cli, source, whole, tmp_path):
     assert cli("-i", str(source), "-o", "out.csv", "--append").exit_code == 2
     assert cli("-i", str(source), "-o", "out.csv").exit_code == 0
@@ -221,6 +223,7 @@ def ended(number, written, *arguments):
 
 
 @endings
+@pytest.mark.slow
 def test_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, number, code):
     output, page = tmp_path / "out.jsonl", tmp_path / "page.html"
     returned, errors = ended(number, output, "-i", source, "-o", output, "--html", page)
@@ -238,6 +241,7 @@ def test_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, numbe
 
 
 @endings
+@pytest.mark.slow
 def test_a_draft_of_a_run_that_is_ended_is_gone_on_with(cli, source, whole, tmp_path, number, code):
     output, draft, page = tmp_path / "out.jsonl", tmp_path / "out.jsonl.draft", tmp_path / "page.html"
     for path in (output, page):
@@ -272,6 +276,7 @@ def test_a_result_that_is_being_added_is_added(cli, source, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("first", [[], ["--overwrite"]])
+@pytest.mark.slow
 def test_one_run_at_a_time(cli, source, tmp_path, first):
     pytest.importorskip("fcntl")
     output, draft = tmp_path / "out.jsonl", tmp_path / "out.jsonl.draft"
@@ -323,6 +328,7 @@ def limited():
 
 
 @pytest.mark.parametrize("policy", [["--append"], ["--overwrite"]])
+@pytest.mark.slow
 def test_a_file_that_may_not_grow_has_whole_lines(cli, source, whole, tmp_path, policy):
     output = tmp_path / "out.jsonl"
     lines = whole.read_bytes().splitlines(keepends=True)
@@ -350,6 +356,7 @@ def small_disk(folder):
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_whole_lines(cli, source, whole, tmp_path):
     disk = tmp_path / "disk"
     with small_disk(disk):
@@ -364,6 +371,7 @@ def test_a_full_disk_leaves_whole_lines(cli, source, whole, tmp_path):
     assert same(tmp_path / "saved.jsonl", whole)
 
 
+@pytest.mark.slow
 def test_the_error_names_the_file_that_could_not_be_written_first(cli, source, tmp_path):
     disk = tmp_path / "disk"
     with small_disk(disk):

@@ -65,6 +65,7 @@ def test_standard_output_is_no_input(cli, source, given):
     assert source.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_standard_output_is_no_other_output(cli, source, tmp_path):
     with (tmp_path / "out.jsonl").open("ab") as out:
         with descriptor(1, out), pytest.raises(click.UsageError):

@@ -12,6 +12,7 @@ import mase
 from mase.cli import main
 
 
+@pytest.mark.slow
 def test_doctor():
     found = CliRunner().invoke(main, ["check", "-m", "lstm-imdb"])
     assert (found.exit_code, found.stderr) == (0, "")

@@ -116,6 +116,7 @@ def test_pairs_as_regressors_change_no_score(method):
 
 @pytest.mark.parametrize("method", ["kernel-shap", "leverage-shap"])
 @pytest.mark.parametrize("noise", [0.0, 0.5])
+@pytest.mark.slow
 def test_errors_are_as_large_as_scores_differ_between_seeds(method, noise):
     """All coalitions of one and two words are in every draw, so only the others may differ."""
     runs = []

@@ -249,6 +249,7 @@ def test_errors_on_the_rows_of_rounds_are_smaller_than_those_of_least_squares():
     assert squares[0] < 0.3 * squares[1]
 
 
+@pytest.mark.slow
 def test_scores_stand_for_the_laws_that_they_aim_at():
     """Whichever rows were drawn: here half of them are of fair coins."""
     covered, errors, of_rows = [], [], []

@@ -12,6 +12,7 @@ from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, linear
 
 
+@pytest.mark.slow
 def test_intervals_of_few_rows_far_from_the_mean_cover():
     """Nearly all weight of `lime` is on the rows that keep the only word: they decide the intercept alone."""
     covered = []

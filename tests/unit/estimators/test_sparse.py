@@ -137,6 +137,7 @@ def test_lasso_keeps_its_bound_where_there_are_fewer_rows_than_coefficients():
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.slow
 def test_intervals_of_the_lasso_cover_what_many_rows_give(share):
     """Also where the bound, which the rows decide as well, is all that varies: for one coordinate."""
     rng, estimator = np.random.default_rng(5), Lasso(share=share)

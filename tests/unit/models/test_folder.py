@@ -70,6 +70,7 @@ def test_no_code_of_a_folder_runs_by_the_command(where, folder):
     assert not canary.exists()
 
 
+@pytest.mark.slow
 def test_standard_input_is_no_answer_in_a_process(folder):
     canary, _ = with_code(folder, "model")
     found = process.mase("explain", "-m", folder, "--json", scratch=folder.parent, stdin=b"y\nA good film\n")
@@ -77,6 +78,7 @@ def test_standard_input_is_no_answer_in_a_process(folder):
     assert found.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_code_runs_when_the_user_says_so(folder):
     """And no bar of another library is drawn where standard error is no terminal."""
     canary, _ = with_code(folder, "model")
@@ -158,6 +160,7 @@ def test_what_would_be_taken_from_elsewhere_is_refused(file, changes, folder):
         ("generation_config.json", {"custom_generate": "own"}),
     ],
 )
+@pytest.mark.slow
 def test_what_does_no_harm_does_not_matter(file, changes, good, folder):
     canary = folder.parent / "canary"
     for place in (folder, folder / "custom_generate"):
@@ -249,6 +252,7 @@ def test_weights_in_parts_stay_in_the_folder(folder):
         {"model_type": ["bert"]},
     ],
 )
+@pytest.mark.slow
 def test_configurations_that_fit_no_weights_are_refused_without_building_them(changes, folder):
     edit(folder, **changes)
     with pytest.raises(DataError, match=r"model"):
@@ -287,6 +291,7 @@ def test_a_folder_in_half_precision_is_loaded_in_single(small_bert, tmp_path):
 
 
 @pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.slow
 def test_a_model_is_loaded_without_a_bar(small_bert, tmp_path, capsys, shown):
     saved(small_bert, tmp_path)
     log = transformers.utils.logging
@@ -343,6 +348,7 @@ def test_a_good_folder_loads(folder):
     assert load(folder).predict([TEXT]) == pytest.approx(HuggingFace(folder).predict([TEXT]))
 
 
+@pytest.mark.slow
 def test_every_call_says_that_no_code_is_trusted_and_that_nothing_is_fetched(folder, minilm_folder, monkeypatch):
     """The folder is checked before; this is the second lock."""
     said = []
@@ -487,6 +493,7 @@ for name in ("with-code", "model"):
 """
 
 
+@pytest.mark.slow
 def test_a_name_is_fetched_when_the_user_says_so_and_checked_before_its_weights(folder, hub):
     place = {
         "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(folder.parent / "home"),

@@ -316,6 +316,7 @@ def test_a_text_without_words_stays_an_error():
         mase.Explainer(answering(ROWS))(" \n")
 
 
+@pytest.mark.slow
 def test_no_framework_is_loaded_for_a_black_box():
     code = (
         "import sys, mase; mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts), n_samples=8)('a b'); "
@@ -705,6 +706,7 @@ def runs(text):
 
 @settings(max_examples=200, deadline=None)
 @given(texts_and_kept())
+@pytest.mark.slow
 def test_taking_words_out_joins_none_and_adds_no_space(case):
     text, kept = case
     spans = find_words(text)

@@ -159,6 +159,7 @@ def test_a_model_is_sent_to_another_process():
     assert again(TEXT).scores == pytest.approx(mase.Explainer(model, n_samples=64)(TEXT).scores)
 
 
+@pytest.mark.slow
 def test_help_shows_all_models_where_the_backend_of_keras_is_missing():
     code = "import sys; sys.modules['jax'] = None; import mase.models; help(mase.models)"
     found = subprocess.run(

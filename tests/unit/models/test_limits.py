@@ -20,6 +20,7 @@ TEXT = "a good film"
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "tokenizer.json"])
+@pytest.mark.slow
 def test_files_that_are_no_good_json_are_refused(name, content, folder):
     (folder / name).write_bytes(content)
     with pytest.raises(DataError):

@@ -23,6 +23,7 @@ from mase.provenance import environment
 from mase.testing import LogisticClassifier, SmallLSTM, Wrapped, whitespace_ids
 
 
+@pytest.mark.slow
 def test_threads_take_turns_with_a_module():
     """Two explanations of one module at once: each as alone, and the module as it was."""
     module = Wrapped(lambda z: z).train()
@@ -94,6 +95,7 @@ def test_a_language_model_answers_other_threads_at_all_positions():
 TEXTS = ["one", "two"]
 
 
+@pytest.mark.slow
 def test_threads_take_turns_with_a_black_box():
     inside, most = [], []
     buffer = np.empty((300, 2))  # which the function fills for every answer
@@ -264,6 +266,7 @@ def threads():
     return facts["threads"], facts["torch_threads"]
 
 
+@pytest.mark.slow
 def test_a_block_has_a_single_thread_and_gives_the_bits_of_one():
     explainer = mase.Explainer(LogisticClassifier(dict(zip(WORDS, np.linspace(-1, 1, 150), strict=True))))
     with threadpool_limits(1):

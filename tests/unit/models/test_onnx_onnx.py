@@ -208,6 +208,7 @@ def test_a_text_that_is_too_long_for_a_session_says_what_to_pass():
         model.predict(["film " * 120])
 
 
+@pytest.mark.slow
 def test_awkward_texts(words):
     model = OnnxModel(session(inputs=ALL), words, max_length=64)
     explainer = mase.Explainer(model, n_samples=8)

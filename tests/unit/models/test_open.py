@@ -32,6 +32,7 @@ def test_a_module_without_tokenizer_or_of_no_kind():
         mase.Explainer(3.5)
 
 
+@pytest.mark.slow
 def test_a_compiled_module_is_the_one_inside():
     module, tokenizer = family("bert")
     found = adapt(torch.compile(module, backend="eager"), tokenizer)

@@ -253,6 +253,7 @@ def in_a_new_process(path):
 
 
 @pytest.mark.parametrize("explained", [in_a_fork, pytest.param(in_a_new_process, marks=pytest.mark.faults)])
+@pytest.mark.slow
 def test_every_model_gives_the_same_scores_in_another_process(explainers, tmp_path, explained):
     path = tmp_path / "explainers"
     path.write_bytes(pickle.dumps({name: dumps(one) for name, one in explainers.items()}))
@@ -261,6 +262,7 @@ def test_every_model_gives_the_same_scores_in_another_process(explainers, tmp_pa
     assert all(any(scores) for scores in expected.values())
 
 
+@pytest.mark.slow
 def test_pickling_keeps_what_a_model_is(explainers):
     for name, explainer in explainers.items():
         copied = pickle.loads(pickle.dumps(explainer))

@@ -235,6 +235,7 @@ def test_answers_that_are_no_class_scores_are_refused(answer, error, told):
     assert [part for part in told if part not in str(raised.value)] == []
 
 
+@pytest.mark.slow
 def test_an_async_function_is_refused_once():
     """Python would warn, too, that nobody awaited it."""
 

@@ -99,6 +99,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("changes", BOMBS.values(), ids=BOMBS)
+@pytest.mark.slow
 def test_tokenizers_that_explode_are_refused(changes, folder):
     edit(folder, "tokenizer_config.json", tokenizer_class="TokenizersBackend")  # which takes every step of the file
     edit(folder, "tokenizer.json", **changes)
@@ -108,6 +109,7 @@ def test_tokenizers_that_explode_are_refused(changes, folder):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("step", ["normalizer", "pre_tokenizer", "decoder"])
+@pytest.mark.slow
 def test_patterns_that_may_search_for_ever_are_refused(step, pattern, folder):
     edit(folder, "tokenizer_config.json", tokenizer_class="TokenizersBackend")
     edit(
@@ -295,6 +297,7 @@ def test_the_common_kinds_of_tokenizers_are_read(making, folder):
     assert load(folder).encode(TEXT).text == TEXT
 
 
+@pytest.mark.slow
 def test_the_tokenizer_of_a_published_model_is_read(minilm, folder):
     minilm[0].save_pretrained(folder)
     minilm[1].save_pretrained(folder)

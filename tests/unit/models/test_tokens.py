@@ -50,6 +50,7 @@ def told(found):
 
 
 @pytest.mark.parametrize("long", ["cut", "windows"])
+@pytest.mark.slow
 def test_a_classifier(long):
     explainer = mase.Explainer(*family("bert"), n_samples=32, long=long)
     (message,) = told(explainer("w1 [SEP] w2 [MASK] w3 [SEP] " * 9))

@@ -17,6 +17,7 @@ from mase.models.base import Binding
 from mase.testing import check_model
 
 
+@pytest.mark.slow
 def test_hugging_face_contract(minilm):
     check_model(HuggingFace(*minilm), "An unbelievably good film, isn't it?")
 
@@ -125,6 +126,7 @@ def test_multilabel_hugging_face(small_bert):
     assert chance.sum() != pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_where_blocks_that_mix_words_or_undo_scales_are_entered(small_bert):
     """MobileBERT's block mixes three neighbours; Bloom's word vectors go through a LayerNorm at once."""
     tokenizer, n = small_bert[1], len(small_bert[1])
@@ -282,6 +284,7 @@ def test_every_family_keeps_the_contract(parts):
 
 
 @pytest.mark.parametrize("text", ["w1", "  w1\n", "w1 ﷽ e\u0301 \U0001f600 w2", "w1 [SEP] w2", "w1 " * 60])
+@pytest.mark.slow
 def test_awkward_texts_keep_the_contract(parts, text):
     check_model(HuggingFace(*parts), text)
 

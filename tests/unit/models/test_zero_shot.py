@@ -47,6 +47,7 @@ def test_predictions_are_those_of_the_pipeline(parts, labels, multilabel, text):
     assert found[-len(labels) :] == pytest.approx([expected[label] for label in labels], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_masked_word_is_masked_before_every_label(parts):
     """Occlusion of the margin, against the model itself on texts with the mask token."""
     words = ["w1", "w2", "w3"]
@@ -72,6 +73,7 @@ def test_separate_labels_weigh_entailment_against_contradiction(parts):
     ("options", "text"),
     [({}, "  w1\n"), ({"multilabel": True}, "w1 [SEP] \U0001f600 w2"), ({"labels": ("w4",)}, "w1 w2 " * 40)],
 )
+@pytest.mark.slow
 def test_the_contract_of_models_is_kept(parts, options, text):
     check_model(zero_shot(parts, **options), text)
 

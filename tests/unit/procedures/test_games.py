@@ -157,6 +157,7 @@ def test_permutation_importance_of_one_word_and_of_too_many(lstm_model):
         mase.Explainer(lstm_model, method="permutation-importance", n_samples=2, evidence=0)("slow dull film")
 
 
+@pytest.mark.slow
 def test_random_orders_are_uniform_and_ask_nothing(lstm):
     first = [
         int(np.argmax(mase.Explainer(lstm, method="random", seed=s, evidence=0)("one two three").scores))

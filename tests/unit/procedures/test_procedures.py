@@ -39,6 +39,7 @@ FASTER = {"proxy-spex": "boosted-trees(trees=40)"}
 
 @pytest.mark.parametrize("method", BASELINES)
 @pytest.mark.parametrize("link", ["probability", "margin"])
+@pytest.mark.slow
 def test_one_call_for_all(lstm, method, link):
     first, second = (
         mase.Explainer(lstm, method=method, estimator=FASTER.get(method), link=link, seed=5)(TEXT) for _ in range(2)
@@ -56,6 +57,7 @@ def test_one_call_for_all(lstm, method, link):
     "method",
     [name for name in BASELINES if name not in ("gradient", "random", "permutation-importance", "sobol-indices")],
 )
+@pytest.mark.slow
 def test_superb_speaks_for_a_positive_review(lstm, method):
     found = mase.Explainer(lstm, method=method)(TEXT, target="pos")
     assert found.scores[found.words.index("superb")] > 0
@@ -113,6 +115,7 @@ def test_half_precision_leaves_the_draws_alone(small_bert, fast_bfloat16):
     assert plain.scores.tolist() == half.scores.tolist()
 
 
+@pytest.mark.slow
 def test_words_equal_to_the_reference_score_zero_where_there_is_one(lstm):
     text = "a superb xyzzyx film"
     for method in set(BASELINES) - {"gradient", "gradient-x-input", "integrated-gradients", "smoothgrad"}:

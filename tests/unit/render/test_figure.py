@@ -43,6 +43,7 @@ def test_an_answer_is_the_title_and_its_sources_are_in_order():
     assert [label[:9] for label in labels] == ["Paris is ", "It has tw", "The Seine", "Berlin li"]
 
 
+@pytest.mark.slow
 def test_figures_leave_the_global_state_of_pyplot_alone():
     code = "import sys, tests.attributions as t; t.attribution().plot(); print('matplotlib.pyplot' in sys.modules)"
     root = Path(__file__).parents[3]
@@ -95,6 +96,7 @@ BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
 
 @pytest.mark.parametrize("suffix", PICTURES)
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes(suffix):
     pytest.importorskip("matplotlib")
 

@@ -66,6 +66,7 @@ def test_a_random_function_is_told_and_no_error_is_zero(method, text):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
 def test_errors_of_a_random_function_cover_its_scores(method):
     # Its long-run scores are all 0: of many seeds about one in twenty is beyond two standard errors. LIME and `mase`
     # shrink scores.

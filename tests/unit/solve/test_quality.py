@@ -108,6 +108,7 @@ def test_split_half_needs_two_sound_halves():
 
 @pytest.mark.parametrize("design", ["iid", "antithetic", "orthogonal", "sobol"])
 @pytest.mark.parametrize("n", [160, 200, 1000])
+@pytest.mark.slow
 def test_r2_does_not_grow_with_useless_coordinates(design, n):
     """One of 60 coordinates matters and half of the variance is noise: R2 is 1/2 whatever the number of rows."""
     found = []
@@ -135,6 +136,7 @@ def test_r2_of_least_squares_is_the_adjusted_one_of_textbooks(design, constant):
 
 
 @pytest.mark.parametrize(("p", "n"), [(20, 1000), (200, 1000), (300, 600)])
+@pytest.mark.slow
 def test_r2_of_the_moment_is_that_of_rows_left_out(p, n):
     """It is not fitted to the answers: deducting p would tell of a linear model that it is none."""
     told, fresh = [], []
@@ -397,6 +399,7 @@ def test_mirrored_pairs_are_left_out_as_one():
 
 
 @pytest.mark.parametrize("estimator", ["least-squares", "ridge", "fixed-ridge", "lasso", "empirical-bayes"])
+@pytest.mark.slow
 def test_it_is_that_of_fresh_rows(estimator):
     """It is neither raised by rows that are fitted nor by what differs between rounds."""
     rates, found, fresh = (0.5, 0.9), [], []
@@ -549,6 +552,7 @@ def test_the_note_speaks_of_the_rows_left_out():
     ("n_said", "disturbed", "method", "told"),
     [(8, 3.8, "mase", True), (8, 0.0, "mase", True), (1, 4.2, "mase", False), (8, 3.8, "lime", False)],
 )
+@pytest.mark.slow
 def test_the_note_says_where_more_samples_find_stronger_scores(n_said, disturbed, method, told):
     """Words say the same, so that one of them is enough; other words disturb, each of them only beside another."""
 

@@ -76,6 +76,7 @@ def test_there_are_methods_to_test():
 
 
 @pytest.mark.parametrize("method", SAMPLED)
+@pytest.mark.slow
 def test_exact_scores_are_those_of_very_many_samples(method):
     exact = run(smooth(8, seed=4), method, n_samples=256)
     assert exact.exact

@@ -28,6 +28,7 @@ def noisy(p, seed):
 
 
 @pytest.mark.parametrize("method", ["mase", "mase-mask", "lime", "kernel-shap", "occlusion"])
+@pytest.mark.slow
 def test_errors_cover_the_scores_of_the_expected_answers(method):
     expected = run(smooth(4, seed=5), method, n_samples=200).estimate.gamma
     inside, ratios = [], []
@@ -80,6 +81,7 @@ def test_errors_cover_where_most_subsets_were_asked():
     assert np.mean(inside) > 0.86
 
 
+@pytest.mark.slow
 def test_noise_is_told_where_errors_are_unknown():
     told = {}
     for method in ("proxy-spex", "lime"):
@@ -198,6 +200,7 @@ def true_coefficients(seed):
 
 @pytest.mark.parametrize("tolerance", [0.2, 0.05, 0.02])
 @pytest.mark.parametrize("design", ["orthogonal", "iid"])
+@pytest.mark.slow
 def test_reached_error_is_the_one_asked_for(tolerance, design):
     """The stated error is met and not overshot by much; the true error agrees with it on average."""
     probe, truth = smooth(15), true_coefficients(0)
@@ -221,6 +224,7 @@ def test_a_linear_model_needs_one_round():
 
 
 @pytest.mark.parametrize("method", ["mase-mask", "context-cite", "lime-paper"])
+@pytest.mark.slow
 def test_rows_that_were_all_answered_alike_do_not_meet_a_tolerance(method):
     """Five words of twelve must be kept: of the first rows, hardly any has them all."""
     probe = FunctionProbe(lambda kept: 1.0 * (kept[:, :5] > 0.5).all(axis=1), 12)
@@ -235,6 +239,7 @@ def test_a_constant_is_not_said_to_miss_a_tolerance():
     assert {note.code for note in found.notes} == {"constant"}
 
 
+@pytest.mark.slow
 def test_stable_top_is_the_true_top():
     probe, truth = smooth(15, seed=2), true_coefficients(2)
     hits = 0

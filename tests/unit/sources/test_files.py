@@ -314,6 +314,7 @@ def test_without_pyarrow_nothing_is_downloaded(table, tmp_path, monkeypatch):
 
 @needs_reuters
 @pytest.mark.parametrize("name", list(datasets.DATASETS))
+@pytest.mark.slow
 def test_real_tables_count_what_a_rebuild_must(name):
     dataset = datasets.DATASETS[name]
     train, test = (datasets.load(name, split, SHARED) for split in ("train", "test"))
@@ -368,6 +369,7 @@ def test_a_file_that_unpacks_to_far_more_than_text_does_is_an_error(tmp_path):
         read_labelled(path)
 
 
+@pytest.mark.slow
 def test_a_line_longer_than_any_text_is_an_error():
     with pytest.raises(DataError, match="line 2 of 'x' is longer"):
         list(lines(io.BytesIO(b"a\n" + bytes(1 << 28)), "'x'"))

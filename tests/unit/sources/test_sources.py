@@ -312,6 +312,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.slow
 def test_the_rows_of_every_table_are_the_same_documents(name, tmp_path):
     source = open_source(SOURCES[name](tmp_path), **OPTIONS)
     items = list(source.items())

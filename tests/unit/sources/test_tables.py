@@ -112,6 +112,7 @@ def test_an_input_that_changes_is_found(lines):
     assert known["tables"] != open_source(lines).describe()["tables"]
 
 
+@pytest.mark.slow
 def test_reading_needs_no_memory(tmp_path):
     path = tmp_path / "a.jsonl"
     with path.open("w") as file:

@@ -23,6 +23,7 @@ def test_the_weights_are_those_that_the_readme_describes():
     assert sha256 in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_model_answers_with_the_right_sources(model):
     for one in lookups(3, seed=5, n_sources=8, n_asked=2):
         found = mase.cite(model, context=one.sources, query=one.query, units="document", n_samples=32)

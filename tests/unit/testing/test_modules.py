@@ -10,6 +10,7 @@ import mase.testing
 from mase.testing import SmallLSTM, SmallMLP, Wrapped, whitespace_ids
 
 
+@pytest.mark.slow
 def test_torch_is_imported_with_the_modules_only():
     code = "import sys, mase.testing as t; print('torch' in sys.modules); t.SmallLSTM; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,10 +14,8 @@ import torch
 from torch import nn
 
 from mase.arrays import Ints
-from mase.errors import DataError
-from mase.errors import NonFiniteError
-from mase.files import replacing
-from mase.files import writing
+from mase.errors import DataError, NonFiniteError
+from mase.files import replacing, writing
 from mase.models.bundled.bert import is_head
 from mase_paper.training.bert_recipe import AdapterRecipe
 from mase_paper.training.classify import logits

@@ -31,6 +31,7 @@ def test_a_new_module_has_the_embedding_of_torch():
     assert (embedding.padding_idx, embedding.weight.requires_grad) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_model_is_read_without_the_compiler_of_torch():
     code = "import sys; from mase.models import load; load('lstm-imdb'); print('torch._dynamo' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

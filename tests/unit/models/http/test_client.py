@@ -133,6 +133,7 @@ def test_what_passes_is_tried_again(server, faults):
     assert len(double.requests) == 5 + len(faults)
 
 
+@pytest.mark.slow
 def test_retry_after_holds_for_all_requests(server):
     url, double = server
     double.faults = [status(429, {"Retry-After": "1"})]
@@ -217,6 +218,7 @@ def test_classes_that_change_later(server):
         model.predict(["three"])
 
 
+@pytest.mark.slow
 def test_a_slow_server(server):
     url, double = server
 
@@ -373,6 +375,7 @@ def test_an_answer_of_countless_values_is_refused_before_it_is_read(server, monk
     assert most < 8 * 2_000_000 * len(piece)
 
 
+@pytest.mark.slow
 def test_the_scores_of_three_thousand_classes_are_few_enough(server):
     url, double = server
     row = b"[" + b",".join(b'{"label": "%d", "score": 0.1}' % number for number in range(3_000)) + b"]"

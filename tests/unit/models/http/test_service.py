@@ -91,6 +91,7 @@ def test_the_origin_has_every_option(kind):
 
 @pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 @pytest.mark.parametrize("engine", ["here", pytest.param("local", marks=pytest.mark.faults)])
+@pytest.mark.slow
 def test_a_run_keeps_every_row_and_no_credential(server, monkeypatch, tmp_path, engine):
     monkeypatch.setenv("OUR_TOKEN", TOKEN)
     url, double = server

@@ -32,6 +32,7 @@ def test_a_folder_is_a_language_model_with_its_name_and_checksum(folder):
     assert language_model(Generated(model)) is model
 
 
+@pytest.mark.slow
 def test_load_takes_a_language_model_for_its_answers(folder):
     found = mase.explain(PROMPT, model=folder, n_samples=16)
     assert found.answer.generated

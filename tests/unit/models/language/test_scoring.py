@@ -83,6 +83,7 @@ def test_beginnings_are_shared_where_they_pay():
     assert branches(sequences, 16) == ()
 
 
+@pytest.mark.slow
 def test_beginnings_may_be_nested_as_deep_as_there_are_sequences():
     found = branches(sorted((*[0] * k, 1) for k in range(256)), 0)
     for depth in range(254):
@@ -144,6 +145,7 @@ def recorded(module):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.slow
 def test_log_probabilities_are_those_of_each_row_alone(family, monkeypatch):
     monkeypatch.setattr(scoring, "CPU", Costs(3, 60))
     module = causal_model(family)
@@ -228,6 +230,7 @@ CROSSING = Row((*BEGINNING, 30, 31, 32), len(BEGINNING))  # its answer stands in
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.slow
 def test_what_was_read_before_changes_nothing(family, monkeypatch):
     monkeypatch.setattr(scoring, "CPU", Costs(3, 60))
     module = causal_model(family)

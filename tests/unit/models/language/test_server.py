@@ -218,6 +218,7 @@ def truth(of, prompt, answer):
 
 
 @every_kind
+@pytest.mark.slow
 def test_scores_are_those_of_the_model(kind):
     routes, bos, options, dialect = KINDS[kind]
     of = engine(bos)

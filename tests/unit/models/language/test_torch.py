@@ -260,6 +260,7 @@ def test_offloaded_weights_are_not_halved(monkeypatch):
     assert mase.cite(module, byte_tokenizer(), **asked).scores.any()
 
 
+@pytest.mark.slow
 def test_an_explanation_reads_its_prompt_once_in_each_precision(monkeypatch):
     monkeypatch.setattr("mase.models.language.torch.multiplies_bfloat16", lambda _: True)
     for name in ("CPU", "CPU_HALF"):

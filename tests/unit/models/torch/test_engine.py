@@ -155,6 +155,7 @@ def test_modules_that_write_to_their_embeddings_are_explained_like_others(method
 
 
 @pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")  # PyTorch says so on Python 3.13.0
+@pytest.mark.slow
 def test_compiled_modules_are_run_as_they_are_written():
     module = Around(in_place=False)
     compiled = torch.compile(module, backend="eager", dynamic=True)

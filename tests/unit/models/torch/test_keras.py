@@ -46,6 +46,7 @@ def as_torch(network):
     return TorchModule(KerasModule(network), tokenize=whitespace_ids, embedding="words", mask_id=MASK)
 
 
+@pytest.mark.slow
 def test_the_embedding_layer_of_a_keras_model_is_perturbed(network):
     model = as_torch(network)
     assert model.predict([TEXT]) == pytest.approx(KerasModel(network, whitespace_ids).predict([TEXT]), abs=1e-6)
@@ -64,6 +65,7 @@ def test_masked_words_are_those_of_the_black_box(network):
     assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_another_process_perturbs_the_layer_too(network):
     model = as_torch(network)
     again = pickle.loads(pickle.dumps(model))

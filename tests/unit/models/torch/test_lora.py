@@ -148,6 +148,7 @@ def cited(*model):
     return mase.cite(*model, **ASKED).scores
 
 
+@pytest.mark.slow
 def test_language_models_are_explained_as_the_merged_one(llama, adapter):
     model, its_tokenizer = adapted_language(llama)
     of_objects = [cited(model, its_tokenizer), cited(CausalLM(model, its_tokenizer))]

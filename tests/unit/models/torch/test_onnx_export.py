@@ -23,6 +23,7 @@ def exported(tmp_path_factory):
     return export_onnx("lstm-imdb", tmp_path_factory.mktemp("onnx") / "lstm")
 
 
+@pytest.mark.slow
 def test_the_exported_model_is_the_model(exported):
     model = load("lstm-imdb")
     assert (exported.name, exported.labels) == (model.name, model.labels)
@@ -43,6 +44,7 @@ def test_the_folder_can_be_opened_again(exported):
     assert again.predict(TEXTS).tolist() == exported.predict(TEXTS).tolist()
 
 
+@pytest.mark.slow
 def test_weights_of_eight_bits_are_smaller_and_nearly_right(exported, tmp_path, caplog):
     model = export_onnx("lstm-imdb", tmp_path / "new" / "int8", quantized=True)
     sizes = [file.stat().st_size for file in tmp_path.rglob("model.onnx")]
