@@ -123,8 +123,8 @@ lowest-core:
 	.venv-lowest-core/bin/pip install --quiet --constraint constraints-lowest.txt --editable . pytest hypothesis
 	.venv-lowest-core/bin/pytest -W ignore::DeprecationWarning $(WITHOUT_FRAMEWORKS)
 
-WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators attribution test_outputs.py \
-	test_theory.py test_registry.py test_plain_install.py \
+WITHOUT_FRAMEWORKS := tests/property $(addprefix tests/unit/,designs estimators test_outputs.py \
+	$(addprefix attribution/,test_attribution.py test_evidence.py test_response.py) test_theory.py test_registry.py test_plain_install.py \
 	$(addprefix solve/,test_distributions.py test_quality.py test_strategy.py))
 
 # transformers 5.5 itself refuses a tokenizer whose chat template is written as a list, and two kinds of wrong labels.

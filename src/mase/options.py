@@ -173,7 +173,7 @@ def windows_of(long: str | None = None, **fields: Any) -> Windows | None:
     if long == "windows":
         return Windows(**given)
     if given:
-        raise OptionError(f"{' and '.join(given)} given for long='cut', expected windows=True with it")
+        raise OptionError(f"{' and '.join(given)} without windows, expected windows=True with it")
     return None
 
 

@@ -88,7 +88,7 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "onnxruntime": ("mase.models.onnx", "mase.models.torch.onnx_export"),
     "tokenizers": ("mase.models.tokenizer_files",),
     "keras": ("mase.models.keras", "mase.models.torch.keras"),
-    "matplotlib": ("mase.render.figure", "mase_paper.experiments.plots"),
+    "matplotlib": ("mase.render.figure", "mase.render.picture", "mase_paper.experiments.plots"),
     "pandas": ("mase.attribution", "mase.models.function", "mase_corpora"),
     "duckdb": ("mase_corpora.database",),
     "pyarrow": ("mase.sources", "mase_corpora", "mase_paper.datasets"),

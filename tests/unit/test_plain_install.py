@@ -25,6 +25,7 @@ MISSING = (
     "duckdb",
     "keras",
     "onnxruntime",
+    "matplotlib",
 )
 # As if these were not installed: nothing finds them, whether it imports them or only asks.
 PLAIN = f"""

@@ -275,7 +275,9 @@ class LazyGroup(click.Group):
         it runs.
         """
         if cmd_name in FORMER:
-            tell(f"mase: warning: mase {cmd_name} is gone in mase 0.5; use mase {FORMER[cmd_name]}")
+            if not ctx.meta.setdefault(f"mase.{cmd_name}", False):
+                tell(f"mase: warning: mase {cmd_name} is gone in mase 0.5; use mase {FORMER[cmd_name]}")
+            ctx.meta[f"mase.{cmd_name}"] = True
             cmd_name = FORMER[cmd_name]
         if cmd_name in self.registry:
             return self._command(cmd_name)

@@ -223,21 +223,23 @@ how = options(
     ),
     units(),
     click.option(
-        "--windows", is_flag=False, flag_value="auto", metavar="[auto|NAME=VALUE,...]",
-        help="Explain a text that is longer than the model reads in windows; settings as in overlap=0.5,pooling=max "
-        f"(overlap {OVERLAP:g}; pooling {', '.join(POOLINGS)}). [default: what the model does not read is cut off]",
+        "--windows", is_flag=True,
+        help="Explain a text that is longer than the model reads in windows. Otherwise it is cut off.",
+    ),
+    click.option("--overlap", type=float, metavar="S", help=f"Share that windows have in common. [default: {OVERLAP}]"),
+    click.option(
+        "--pooling", type=click.Choice(POOLINGS),
+        help=f"How predictions for windows become one. [default: {POOLINGS[0]}]",
     ),
     asking,
     click.option("--sigma", type=float, hidden=True),
     click.option("--reference", type=click.Choice(REFERENCES), hidden=True),
     click.option("--long", type=click.Choice(LONG), hidden=True),
-    click.option("--overlap", type=float, hidden=True),
-    click.option("--pooling", type=click.Choice(POOLINGS), hidden=True),
 )  # fmt: skip
 
 _METHOD_PARTS = ("design", "estimator", "sigma", "reference")
 _STOPPING = ("tolerance", "stable_top", "confidence")
-_WINDOWS = ("long", "overlap", "pooling")
+_WINDOWS = ("windows", "long", "overlap", "pooling")
 
 
 def explainer_options(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,9 +247,9 @@ def explainer_options(typed: Mapping[str, Any]) -> dict[str, Any]:
     from mase.methods import Variant
     from mase.options import stopping_of, windows_of
 
-    special = {*_METHOD_PARTS, *_STOPPING, *_WINDOWS, "windows"}
+    special = {*_METHOD_PARTS, *_STOPPING, *_WINDOWS}
     result = {name: value for name, value in typed.items() if name not in special}
-    for name in (*_METHOD_PARTS, *_WINDOWS):
+    for name in (*_METHOD_PARTS, "long"):
         if typed.get(name) is not None:
             instead = f"--method NAME+{name}=VALUE" if name in _METHOD_PARTS else "--windows"
             tell(f"mase: warning: --{name} is gone in mase 0.5; use {instead}")
@@ -256,28 +258,9 @@ def explainer_options(typed: Mapping[str, Any]) -> dict[str, Any]:
     rule: dict[str, Any] = {name: typed.get(name) for name in _STOPPING}
     result["stopping"] = stopping_of(**rule)
     if "windows" in typed:
-        windows = _windows(typed["windows"])
-        former = {name: typed.get(name) for name in _WINDOWS}
-        result["windows"] = windows if windows is not None else windows_of(**former)
+        long = LONG[1] if typed["windows"] else typed.get("long")
+        result["windows"] = windows_of(long, overlap=typed.get("overlap"), pooling=typed.get("pooling"))
     return result
-
-
-def _windows(typed: str | None) -> Any:
-    """Return the options of windows that were typed."""
-    from mase.options import Windows
-
-    if typed is None:
-        return None
-    settings: dict[str, Any] = {}
-    for part in () if typed == "auto" else typed.split(","):
-        name, sign, value = part.partition("=")
-        if not sign or name not in ("overlap", "pooling"):
-            raise click.BadParameter(f"got {part!r}, expected overlap=SHARE or pooling=NAME", param_hint="--windows")
-        try:
-            settings[name] = float(value) if name == "overlap" else value
-        except ValueError as error:
-            raise click.BadParameter(f"overlap is {value!r}, expected a number", param_hint="--windows") from error
-    return Windows(**settings)
 
 
 def evidence(default: int) -> Callable[[Any], Any]:

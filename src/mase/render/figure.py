@@ -1,4 +1,4 @@
-"""Matplotlib without pyplot."""
+"""Figures of matplotlib, without pyplot: bars of scores, and means of methods with their intervals."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from mase.attribution.attribution import Attribution
@@ -54,6 +53,7 @@ def check_matplotlib() -> None:
 def new_figure(width: float, height: float) -> "Figure":
     """Return an empty figure of this size in inches, whose parts are laid out without overlap; notebooks show it."""
     check_matplotlib()
+    from mase.render.picture import Picture
 
     return Picture(figsize=(width, height), layout="constrained")
 
@@ -218,12 +218,3 @@ def _legend(figure: "Figure", marks: set[str]) -> None:
     ]
     labels = [label for mark, (*_, label) in _LOOKS.items() if mark in marks]
     figure.legend(handles, labels, loc="outside lower left", ncols=3, frameon=False, fontsize="small")
-
-
-class Picture(Figure):
-    """A figure with the representation that IPython looks for."""
-
-    def _repr_png_(self) -> bytes:
-        file = BytesIO()
-        self.savefig(file, format="png")
-        return file.getvalue()
