@@ -1,20 +1,21 @@
 """Which parts of its context a language model used for an answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from typing import Any, Self, Unpack
 
-import numpy as np
-
 from mase.attribution.attribution import Attribution
-from mase.attribution.evidence import chosen
 from mase.attribution.response import Answer
+from mase.conversations import Measured, cite_chat, content_without
 from mase.defaults import MAX_NEW_TOKENS
 from mase.document import Document, Field, check_text, is_series, remedy
 from mase.errors import EmptyTextError, InvalidTextError, OptionError
 from mase.explainer import Explainer
-from mase.models.function import Content, Rewriter, word_tokens
+from mase.models.chat.chat import Chat
+from mase.models.chat.parts import FIXED, Conversation, Filled, Turns
+from mase.models.function import Content
 from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_tokens, having_read, prompt_fields
 from mase.models.language.base import Continuation, LanguageModel, Prompt
 from mase.models.language.open import language_model
@@ -33,14 +34,20 @@ def cite(
     model: Any,
     tokenizer: Any = None,
     *,
-    context: str | Sequence[str] | Mapping[str, str],
+    context: str | Sequence[str] | Mapping[str, str] | None = None,
     query: str = "",
+    messages: Sequence[Mapping[str, Any]] | None = None,
     answer: str | None = None,
     against: str | None = None,
     parts: Units | Sequence[Span] = PARTS,
     template: Prompt | Template | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
     on_progress: Listener | None = None,
+    measure: Measured = None,
+    embedding: Any = None,
+    fixed: Collection[str | int] | None = None,
+    archive: str | os.PathLike[str] | None = None,
+    proxy: Chat | None = None,
     **options: Unpack[CiteOptions],
 ) -> Attribution:
     """Return which parts of the context make a language model give an answer.
@@ -52,11 +59,14 @@ def cite(
     ----------
     model, tokenizer
         A language model of transformers with its tokenizer, a text-generation pipeline, or one of `mase.models`:
-        `CausalLM`, `Seq2Seq`, `CompletionServer`.
+        `CausalLM`, `Seq2Seq`, `CompletionServer`; or a `Chat`, which only answers: its new answers are then compared
+        with the explained one, and `against`, `parts` and `max_new_tokens` do not apply.
     context
         The text that the answer is to be found in, or several: a list, or a mapping by name.
     query
         The question or instruction. It is never deleted.
+    messages
+        Of a `Chat`: the conversation, in place of context and query. Its messages, or their text parts, are the texts.
     answer
         The answer; None for the greedy answer of the model.
     against
@@ -72,6 +82,17 @@ def cite(
         Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
     on_progress
         A function that is told how far it is, as in a call of `mase.Explainer`.
+    measure, embedding
+        Of a `Chat`: how answers are compared: "label" (with its labels), "exact", "overlap" (the default), "embedding"
+        (with a model of sentence-transformers or a function), or a function of two texts. `measured_by` of the result
+        shows another one without a request.
+    fixed
+        Of a `Chat`: the roles and numbers of the messages that stay; by default system prompts and the last question.
+    archive
+        Of a `Chat`: a file that keeps every answer, so that none is asked for twice.
+    proxy
+        Of a `Chat`: a cheap one, such as a local model, that is asked the same hundreds of times. What both have in
+        common is then known from fewer requests (a control variate, which leaves no bias).
     **options
         The options of `mase.Explainer`, among them `units` ("sentence" by default; "document", "paragraph", "word"),
         `n_samples`, `seed` and `stopping`. `link` is "logit" (the log-odds of the answer) by default, or
@@ -92,8 +113,21 @@ def cite(
     ModelError
         If the prompt is too long, or the model fails.
     """
-    check_max_new_tokens(max_new_tokens)
     on_progress = former_listener(options, on_progress)
+    if isinstance(model, Chat):
+        _check_not_given(model, against=against, tokenizer=tokenizer, parts=None if parts == PARTS else parts)
+        conversation = conversation_of(context, query, messages, template, fixed)
+        given = None if answer is None else _check_answer("answer", answer)
+        return cite_chat(
+            model, conversation, answer=given, measure=measure, embedding=embedding, archive=archive,
+            proxy=proxy, on_progress=on_progress, **options,
+        )  # fmt: skip
+    _check_not_given(
+        model, messages=messages, measure=measure, embedding=embedding, fixed=fixed, archive=archive, proxy=proxy
+    )
+    if context is None:
+        raise OptionError("context is None, expected the texts that the answer is to be found in")
+    check_max_new_tokens(max_new_tokens)
     prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
     generated = answer is None
     if answer is None:
@@ -174,7 +208,7 @@ class Prompted:
 
     def generate_without(self, found: Attribution, units: Iterable[int], max_new_tokens: int) -> Continuation:
         """Return the greedy answer to the prompt without some units of an attribution of it."""
-        return self._generate(_without(found, units), max_new_tokens)
+        return self._generate(content_without(found, units), max_new_tokens)
 
     def given(self, option: str, answer: str) -> Continuation:
         """Return the tokens of an answer that is given as an option."""
@@ -209,6 +243,35 @@ class Prompted:
         return self.language_model.generate(self.template.filled(prompt_fields(content)), max_new_tokens)
 
 
+def conversation_of(
+    context: str | Sequence[str] | Mapping[str, str] | None,
+    query: str,
+    messages: Sequence[Mapping[str, Any]] | None,
+    template: Prompt | Template | None,
+    fixed: Collection[str | int] | None = None,
+) -> Conversation:
+    """Return what a chat model is asked, from its messages or from a context."""
+    if (messages is None) == (context is None):
+        raise OptionError(f"{'neither' if messages is None else 'both'} of messages and context given, expected one")
+    if messages is not None:
+        if query or template is not None:
+            raise OptionError("query or template is given with messages, expected none: the messages are the prompt")
+        return Turns.of(messages, FIXED if fixed is None else fixed)
+    if fixed is not None:
+        raise OptionError("fixed is given without messages, expected messages: the query is fixed")
+    assert context is not None
+    document = sources(context, query)
+    return Filled(document, Template.of(template, prompt_fields(document.content)))
+
+
+def _check_not_given(model: Any, **options: Any) -> None:
+    """Check that options are not given which do not apply to a model."""
+    name = next((name for name, value in options.items() if value is not None), None)
+    if name is not None:
+        kind = "only answers" if isinstance(model, Chat) else "is no mase.models.Chat"
+        raise OptionError(f"{name} is given, but the model {kind}, expected none")
+
+
 def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -> Document:
     """Return texts and a query as a document: one field for each text, and the fixed field "query"."""
     named = _named(context)
@@ -220,18 +283,6 @@ def sources(context: str | Sequence[str] | Mapping[str, str], query: str = "") -
         raise InvalidTextError(f"context has a text named {taken!r}, expected another name, which is not taken")
     fields = [Field(name, str(text)) for name, text in named.items()]
     return Document((*fields, *([Field(QUERY, check_text(query), fixed=True)] if check_text(query) else [])))
-
-
-def _without(found: Attribution, units: Iterable[int]) -> Content:
-    """Return the contents of the document of an attribution without some of its units."""
-    tokens, out = word_tokens(Document(found.document)), [found.units[unit] for unit in chosen(units, len(found.units))]
-    places = [tokens.document.located(*span) for span in tokens.spans if span is not None]
-    kept = [
-        not any(unit.field == field.name and unit.start <= start < unit.end for unit in out)
-        for field, start, _ in places
-    ]
-    rewriter = Rewriter.of(tokens, np.arange(len(kept)))
-    return rewriter.content(rewriter.masked(np.array(kept), None))
 
 
 def _check_answer(option: str, text: str) -> str:

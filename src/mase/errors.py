@@ -56,6 +56,10 @@ class RequestRefusedError(ServiceError):
     """A server refused a request because it has too many inputs."""
 
 
+class BudgetSpentError(ModelError):
+    """The tokens or the money that a chat model may use are spent."""
+
+
 class ScoreMismatchError(ServiceError):
     """A server of language models scores the tokens that it generated otherwise than it did while generating them."""
 

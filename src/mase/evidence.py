@@ -35,22 +35,23 @@ def check_evidence(k: int) -> int:
     return int(k)
 
 
-def n_for_scores(n_samples: int, k: int) -> int:
+def n_for_scores(n_samples: int, k: int, *, few: int = _FEW) -> int:
     """Return how many of n samples are left for a method when evidence about the best k units is gathered too.
 
-    A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top.
+    A method of fewer than 50 samples, such as one of gradients, keeps them all. Evidence then comes on top. `few` is
+    another such number.
 
     Examples
     --------
     >>> n_for_scores(1000, 5), n_for_scores(100, 5)
     (965, 80)
     """
-    return n_samples if not k or n_samples < _FEW else n_samples - min(_wanted(k), int(_LARGEST_SHARE * n_samples))
+    return n_samples if not k or n_samples < few else n_samples - min(_wanted(k), int(_LARGEST_SHARE * n_samples))
 
 
-def n_for_evidence(n_samples: int, k: int) -> int:
+def n_for_evidence(n_samples: int, k: int, *, few: int = _FEW) -> int:
     """Return the number of evaluations, of n samples, for evidence about the best k units."""
-    return _wanted(k) if n_samples < _FEW else n_samples - n_for_scores(n_samples, k)
+    return _wanted(k) if n_samples < few else n_samples - n_for_scores(n_samples, k, few=few)
 
 
 def _wanted(k: int) -> int:

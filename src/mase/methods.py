@@ -147,6 +147,11 @@ _TABLE: dict[str, dict[str, Any]] = {
         "space": "token-mask", "design": "close-up", "estimator": "kernel-ridge", "link": "logit",
         "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
     },
+    "mase-chat": {
+        "summary": "For chat models that only answer: pairs of halves, then the parts that matter, few requests",
+        "space": "token-mask", "procedure": "screening", "link": "probability",
+        "n_samples": "auto", "rule": Rule(base=32, per_unit=1, most=128),
+    },
     "mase-nlgp": {
         "summary": "The paper's saliency with less sampling error: mirrored orthogonal rows, least squares",
         "space": "token-scale", "design": "orthogonal", "estimator": "least-squares", "sigma": 0.1, "center": 1.0,

@@ -25,7 +25,7 @@ from mase.attribution.response import (
 )
 from mase.defaults import AUTO, check_integer
 from mase.document import Document
-from mase.errors import EmptyTextError, ModelError, OptionError
+from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
 from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
@@ -284,7 +284,8 @@ class BoundText:
         probe = _bound(model, binding)
         notes: tuple[Note, ...] = ()
         n_trial = 0
-        if method.space.binary and is_hard(probe.start, probe.output):
+        answers_only = getattr(probe, "answers_only", False)  # then a trial would tell nothing new
+        if method.space.binary and is_hard(probe.start, probe.output) and not answers_only:
             answers, n_trial = ask(probe, _trial(binding)), _N_TRIAL
             if is_hard(answers, probe.output):
                 method, notes = replace(method, link="probability"), (_HARD,)
@@ -572,7 +573,9 @@ class Measurement:
         if asks_on and bound.cheap and _focuses(self.method):
             at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
             most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
-        for_scores = max(1, n_for_scores(most, self.n_tested) - bound.n_trial)
+        few = {"few": 0} if getattr(probe, "answers_only", False) else {}  # whose budget counts every request
+        n_reserved = bound.n_trial + getattr(probe, "n_reserved", 0)
+        for_scores = max(1, n_for_scores(most, self.n_tested, **few) - n_reserved)
         measured = replace(bound.method, n_samples=for_scores)
         known = KnownScores() if tests and self.n_tested else None
         rng = generator(self.seed, bound.tokens.document.key + stream)
@@ -591,8 +594,14 @@ class Measurement:
         )
         if known is None:
             return bound.attribution(solution, settings, self.seed)
-        tested = bound.masked(known, n_for_evidence(n_samples, self.n_tested), self.query.rows, report or UNWATCHED)
-        return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        tested = bound.masked(
+            known, n_for_evidence(n_samples, self.n_tested, **few), self.query.rows, report or UNWATCHED
+        )
+        try:
+            return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        except BudgetSpentError as error:
+            untested = solution.noted(Note("budget-spent", f"{error}; there is no evidence"))
+            return bound.attribution(untested, settings, self.seed)
 
     def _described(self, bound: BoundText, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""

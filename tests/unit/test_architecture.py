@@ -48,6 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"windows"}),
     frozenset({"long_texts"}),
     frozenset({"explainer"}),
+    frozenset({"conversations"}),
     frozenset({"checking", "citing", "metrics", "notebook"}),
     frozenset({"testing"}),
     frozenset({"mase"}),  # the package itself: all names of the public API

@@ -46,7 +46,7 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_the_default_methods_alone_follow_the_number_of_units():
     following = {name for name, method in mase.METHODS.items() if method.n_samples == "auto"}
-    assert following == {"mase", "mase-rationale", "mase-cite"}
+    assert following == {"mase", "mase-rationale", "mase-cite", "mase-chat"}
 
 
 def test_a_method_may_have_a_rule_of_its_own():

@@ -318,6 +318,13 @@ class Attribution:
         others = (response for response in self.responses if response is not first)
         return replace(self, responses=(first, *others), fit=replace(self.fit, split_half=first.split_half))
 
+    def measured_by(self, measure: str) -> Self:
+        """Return the attribution by another measure of the same answers of a chat model, such as "overlap".
+
+        Nothing is asked. This is `of`, whose errors it has: measures are responses.
+        """
+        return self.of(measure)
+
     def effect(self, name: str) -> Self:
         """Return the attribution with a further effect of the first response as its scores, such as ``kept`` of `mase`.
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mase.cli.chat import citing as citing_chat
+from mase.cli.chat import classifying, shared
 from mase.cli.options import (
     N_SAMPLES,
     against,
@@ -61,6 +63,8 @@ class _TextCommand(click.Command):
 @of_documents
 @model
 @server
+@shared
+@classifying
 @max_new_tokens
 @target
 @against
@@ -140,11 +144,14 @@ def explain(
       mase explain -i pairs.csv --fields premise,hypothesis --fixed premise -m judge.py:predict_proba
       cut -f2 table.tsv | mase explain -m lstm-reuters --json > news.jsonl
       mase explain -m classifier.py:predict_proba "Not bad at all."
+      mase explain --chat --server http://localhost:8000 --labels positive,negative -i reviews.csv -o found.jsonl
     """
+    from mase.cli.chat import open_classifier, taken
     from mase.cli.explaining import Destinations, Expected, run
     from mase.cli.files import Files, Policy, check_files
     from mase.cli.inputs import read_texts
 
+    chat = taken(how, "chat_labels", "prompt")
     inputs = read_texts(texts, source, text_column=text_column, fields=fields, fixed=fixed, background=background)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy(append, overwrite))
@@ -158,8 +165,11 @@ def explain(
     from mase.target import Question, listed
 
     with aside():
-        loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
-        set_longest_answer(loaded, max_new_tokens)
+        if chat:
+            loaded = open_classifier(model, server, chat, names, max_tokens=max_new_tokens)
+        else:
+            loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
+            set_longest_answer(loaded, max_new_tokens)
         configure(threads)
         explainer = Explainer(loaded, fixed=fixed, background=background, **explainer_options(how))
         # A function of records that has no labels cannot be asked for their number yet.
@@ -208,7 +218,7 @@ _question = options(
     ),
     server,
     click.option(
-        _CONTEXT, required=True, multiple=True, metavar="FILE...",
+        _CONTEXT, multiple=True, metavar="FILE...",
         help="Texts in UTF-8 that the answer is to be found in, each called by its file name; - is standard input.",
     ),
     click.option("--query", default="", metavar="TEXT", help="The question or instruction, which is never deleted."),
@@ -245,8 +255,14 @@ _how = options(
 )  # fmt: skip
 
 
+# Options whose default depends on whether the model is a chat model that only answers.
+_OTHERWISE = ("method", "evidence")
+
+
 @click.command(cls=_SeveralFiles, short_help="Find the parts of a context that a language model's answer is from.")
 @_question
+@shared
+@citing_chat
 @_how
 @evidence(default=0)
 @device
@@ -297,18 +313,24 @@ def cite(
       mase cite -m ./model --context report.txt --query "Sum it up." --json | jq .answer
       mase cite -m ./model --context a.txt b.txt --query "Who won?" --answer "Ann" --against "Bob" --html why.html
       mase cite --server http://localhost:8000 -m my-model --context notes.txt --query "What was decided?"
+      mase cite --chat --server http://localhost:8000 -m my-model --messages chat.json --html why.html
       pdftotext paper.pdf - | mase cite -m ./model --context - --query "What is the main result?"
     """
+    from mase.cli.chat import is_typed, open_chat, read_messages, taken, told_of_cost
     from mase.cli.explaining import Destinations, run
     from mase.cli.files import Files, Policy, check_files
     from mase.cli.inputs import Texts, names_of, read_context
     from mase.sources.files import Line
 
+    chat = taken(asked, "messages", "measure")
+    if not context and "messages" not in chat:
+        raise click.UsageError("Missing option '--context'.")
     names_of(context)
     as_json, names = as_json or "-" in outputs, [name for name in dict.fromkeys(outputs) if name != "-"]
     files = Files.of(names, html, Policy(overwrite=overwrite), resumes=False)
     check_files(files.by_option, {f"--context {name}": name for name in context}, prints=as_json or not quiet)
     texts = read_context(context)
+    messages = read_messages(chat.pop("messages")) if "messages" in chat else None
     claims = files.claimed(click.get_current_context())
     from mase import citing
     from mase.cli import aside
@@ -316,19 +338,30 @@ def cite(
     from mase.models.locks import configure
     from mase.progress import evaluations
 
+    opened: Any
     with aside():
-        opened = open_language_model(
-            model, server, download=download, device=device, trust_remote_code=trust_remote_code
-        )
+        if chat:
+            of_chat = {"messages": messages, "measure": chat.pop("measure", None)}
+            max_tokens = asked["max_new_tokens"] if is_typed("max_new_tokens") else None
+            opened = open_chat(model, server, chat, names, max_tokens=max_tokens)
+            asked = {name: one for name, one in asked.items() if name not in _OTHERWISE or is_typed(name)} | of_chat
+            conversation = citing.conversation_of(texts or None, asked["query"], messages, asked["template"])
+            document = conversation.document
+        else:
+            opened = open_language_model(
+                model, server, download=download, device=device, trust_remote_code=trust_remote_code
+            )
+            document = citing.sources(texts, asked["query"])
         configure(threads)
 
     asked = explainer_options(asked)
 
     def explain(_: object) -> "Attribution":
+        if chat:
+            told_of_cost(opened, conversation, asked)
         with aside(), evaluations("citing") as listener:
-            return citing.cite(opened, context=texts, on_progress=listener, **asked)
+            return citing.cite(opened, context=texts or None, on_progress=listener, **asked)
 
-    document = citing.sources(texts, asked["query"])
     run(
         Texts(iter([Line(1, document)]), 1, "text"),
         explain,

@@ -70,9 +70,11 @@ def check(
       mase check --server http://localhost:8000 -m my-model
     """
     from mase.cli import aside
+    from mase.cli.chat import answers_only, is_typed
     from mase.cli.explaining import open_console
     from mase.cli.inputs import ColumnOptions, check_columns, read_texts
     from mase.cli.options import open_model
+    from mase.errors import ServiceError
     from mase.models.locks import configure
 
     columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
@@ -82,12 +84,22 @@ def check(
     example: Input | None = text
     if source is not None:
         example = _first(read_texts((), source, **columns).lines)
+    facts: dict[str, str] | None = None
     with aside():
-        loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
-        configure(threads)
-        from mase.checking import check as checked
+        try:
+            loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
+        except ServiceError:
+            facts = None if server is None else answers_only(server, model if is_typed("model") else None)
+            if facts is None:
+                raise
+        else:
+            from mase.checking import check as checked
 
-        found = checked(loaded, text=example, fixed=fixed, background=background)
+            configure(threads)
+            found = checked(loaded, text=example, fixed=fixed, background=background)
+    if facts is not None:
+        click.echo(json.dumps(facts) if as_json else "\n".join(f"{name:<9}{fact}" for name, fact in facts.items()))
+        return
     if as_json:
         click.echo(json.dumps(found.to_dict()))
     else:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mase.models.base import Binding as Binding
     from mase.models.base import Model as Model
     from mase.models.base import Probe as Probe
+    from mase.models.chat.chat import Chat as Chat
     from mase.models.function import Callable as Callable
     from mase.models.http.dialects import JSONService as JSONService
     from mase.models.http.dialects import KServe as KServe
@@ -34,6 +35,7 @@ __all__ = [
     "Binding",
     "Callable",
     "CausalLM",
+    "Chat",
     "CompletionServer",
     "HuggingFace",
     "JSONService",
@@ -63,6 +65,7 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
             "Probe": "mase.models.base",
             "Callable": "mase.models.function",
             "CausalLM": "mase.models.language.torch",
+            "Chat": "mase.models.chat.chat",
             "CompletionServer": "mase.models.language.server",
             "HuggingFace": "mase.models.transformers",
             "LabelWords": "mase.models.language.answers",

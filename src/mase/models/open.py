@@ -28,6 +28,7 @@ ADAPTERS = Registry(
     {
         "model": "mase.models.open:ModelAdapter",
         "name": "mase.models.open:NameAdapter",
+        "chat": "mase.models.open:ChatAdapter",
         "language": "mase.models.open:LanguageModelAdapter",
         "pipeline": "mase.models.open:PipelineAdapter",
         "transformers": "mase.models.open:TransformersAdapter",
@@ -280,6 +281,26 @@ class NameAdapter:
         check_no_tokenizer("a model that is loaded by its name", tokenizer)
 
         return load(model)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAdapter:
+    """Accept a chat model with labels, which classifies texts."""
+
+    understands: ClassVar[str] = "a chat model with labels"
+
+    def recognises(self, model: object) -> bool:
+        """Return whether the object is a chat model."""
+        loaded = sys.modules.get("mase.models.chat.chat")
+        return loaded is not None and isinstance(model, loaded.Chat)
+
+    def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
+        """Return the classifier that the labels make of it, with its own name."""
+        del name
+        check_no_tokenizer("a model of mase.models", tokenizer)
+        from mase.models.chat.answers import ChatLabels
+
+        return ChatLabels(model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,16 @@ def open_code(typed: str) -> Model:
     return _opened(CodeReference(typed, str(path), name, str(path.resolve().parent)))
 
 
+def object_of(typed: str) -> Any:
+    """Return the object itself that `module:name` or `file.py:name` names, or what the function of `name()` returns."""
+    source, name = _source_and_name(typed) or ("", "")
+    path = Path(source).absolute()
+    is_file = source.endswith(".py")
+    folder = str(path.resolve().parent) if is_file else str(Path.cwd())
+    reference = CodeReference(typed, str(path) if is_file else source, name, folder)
+    return _object(_module_of(reference)[0], reference)
+
+
 def is_code(typed: str) -> bool:
     """Return whether a string looks like `module:name` or `file.py:name`, and is neither a folder nor a URL."""
     return _source_and_name(typed) is not None

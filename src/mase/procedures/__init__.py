@@ -24,6 +24,7 @@ PROCEDURES = Registry(
         "sequential-ig": "mase.procedures.gradients:SequentialIG",
         "sobol-indices": "mase.procedures.games:SobolIndices",
         "deep-shap": "mase.procedures.gradients:DeepShap",
+        "screening": "mase.procedures.screening:Screening",
     },
     "mase.procedures",
 )

@@ -46,6 +46,7 @@ from mase.render.marks import (
     visible,
 )
 from mase.render.wording import (
+    TOLD,
     cost_facts,
     counted,
     cut_off,
@@ -393,7 +394,8 @@ def _closing(attribution: Attribution, shown: int, *, details: bool = True) -> l
         lines += [" · ".join(facts) for facts in (quality_facts(a), [*cost_facts(a), method]) if facts]
     lines += [] if cut is None else [f"cut off: {cut}"]
     lines += window_lines(a) if details else []
-    return lines + [f"warning: {inline(note.message)} [{inline(note.code)}]" for note in other_notes(a)]
+    notes = [("note" if note.code in TOLD else "warning", note) for note in other_notes(a)]
+    return lines + [f"{kind}: {inline(note.message)} [{inline(note.code)}]" for kind, note in notes]
 
 
 _LINES, _ARTICLES = 20, 10

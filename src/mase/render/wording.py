@@ -419,6 +419,10 @@ def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+# Codes of notes that tell something and warn of nothing.
+TOLD = frozenset({"answers-without", "requests"})
+
+
 def other_notes(attribution: Attribution) -> list[Note]:
     """Return the notes that the verdict does not give as reasons."""
     reasons = attribution.verdict.reasons
@@ -515,11 +519,12 @@ def how_to_read(attributions: Sequence[Attribution], *, hints: bool) -> Iterator
     nouns = {attribution.noun for attribution in attributions}
     noun = nouns.pop() if len(nouns) == 1 else "unit"
     if any(attribution.answer is not None for attribution in attributions):
+        are_values = all(attribution.link == "value" for attribution in attributions)
+        raises = "raises the explained number" if are_values else "makes its odds at least ten times as high"
         yield (
             "A number in brackets leads from a part of an answer to one of its sources, and a letter leads back. Point "
-            "at a part, or choose its letter, and the sources are shaded for it alone. A source of a part makes "
-            "its odds at least ten times as high, beyond the sampling error of all units together; the three strongest "
-            "are named."
+            f"at a part, or choose its letter, and the sources are shaded for it alone. A source of a part {raises}, "
+            "beyond the sampling error of all units together; the three strongest are named."
         )
     if any(attribution.scores.any() for attribution in attributions):
         yield (

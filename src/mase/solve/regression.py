@@ -39,7 +39,7 @@ from mase.solve.quality import (
     quality_notes,
     split_half,
 )
-from mase.solve.strategy import Answered, Solution, Stopping, Strategy
+from mase.solve.strategy import Answered, Solution, SolvedAgain, Stopping, Strategy
 
 
 def check_compatible(oracle: Oracle, design: Design, estimator: Estimator, sample: Sample) -> None:
@@ -355,7 +355,8 @@ def together(
     for target in others:
         other = replace(oracle, target=target, n_rows=0, solved=None)
         oracle.cost.n_floored = 0  # which rows are floored depends on the class
-        if isinstance(strategy, Regression) and first.answered is not None and not first.exact:
+        is_adaptive = isinstance(strategy, Regression) and first.exact
+        if isinstance(strategy, SolvedAgain) and first.answered is not None and not is_adaptive:
             further.append(strategy.solved_again(first.answered, other, stopping))
         else:
             further.append(strategy.run(other, budget, deepcopy(draws), stopping))

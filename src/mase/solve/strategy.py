@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri
@@ -325,6 +325,15 @@ class Strategy(Protocol):
         The covariance is over repetitions with other random numbers. It is zero if nothing is random, and NaN if gamma
         estimates nothing.
         """
+        ...
+
+
+@runtime_checkable
+class SolvedAgain(Protocol):
+    """A strategy that can solve for another class from the rows of one."""
+
+    def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
+        """Return the solution for the class of another oracle. Nothing is evaluated."""
         ...
 
 

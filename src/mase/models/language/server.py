@@ -225,9 +225,8 @@ def _worst(client: Client, model: str, errors: Mapping[str, ServiceError]) -> Se
         return ServiceError(
             f"{client.url} chats, and does not say how likely a given answer is; expected "
             "completions with the log-probabilities of a prompt (echo=true and logprobs, as of vLLM, llama.cpp or "
-            "text-generation-inference). What works with a chat route: a function that asks it and returns a number "
-            "for each text, such as how far an answer agrees with the first one, passed as "
-            "mase.models.Callable(function, outputs='values')"
+            "text-generation-inference). mase.models.Chat.openai (--chat) explains what only answers, by comparing "
+            "new answers with the first one"
         )
     if false is not None or len(errors) == 1:
         return false or next(iter(errors.values()))

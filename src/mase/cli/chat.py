@@ -1,0 +1,191 @@
+"""Chat models that only answer: the options of `mase explain` and `mase cite`, and what an address can."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from mase.cli.options import comma_separated, options
+from mase.errors import DataError
+
+if TYPE_CHECKING:
+    from mase.models.base import Model
+    from mase.models.chat.chat import Chat
+    from mase.models.chat.parts import Conversation
+
+
+def _prices(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    items = comma_separated(context, option, value)
+    if items is None:
+        return None
+    try:
+        of_prompts, of_answers = map(float, items)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no pair of prices, expected IN,OUT as in 0.15,0.6") from None
+    return of_prompts, of_answers
+
+
+# Of every command that asks a chat model; they are taken out of the options by `taken`.
+shared = options(
+    click.option(
+        "--chat", is_flag=True,
+        help="The model only answers: ask the chat route of --server, or a function from messages to text (-m "
+        "file.py:name), again without some parts.",
+    ),
+    click.option(
+        "--archive", metavar="FILE",
+        help="File of every answer, so that none is asked for twice. [default: beside the first --output]",
+    ),
+    click.option("--token-env", metavar="NAME", help="Environment variable that holds the key of the server."),
+    click.option(
+        "--temperature", type=click.FloatRange(0, 2), metavar="T", help="Temperature of a chat model. [default: 0]"
+    ),
+    click.option(
+        "--concurrency", type=click.IntRange(min=1), metavar="N", help="Requests at the same time. [default: 8]"
+    ),
+    click.option(
+        "--prices", callback=_prices, metavar="IN,OUT",
+        help="Prices of a million tokens of prompts, and of answers.",
+    ),
+    click.option(
+        "--max-total-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens after which to end early."
+    ),
+    click.option("--max-cost", type=float, metavar="C", help="Cost after which to end early; with --prices."),
+)  # fmt: skip
+
+classifying = options(
+    click.option(
+        "--labels", "chat_labels", callback=comma_separated, metavar="NAME,...",
+        help="With --chat: the labels, one of which an answer names.",
+    ),
+    click.option(
+        "--prompt", metavar="TEXT",
+        help="With --chat: the prompt, in which {text} or {field} stands for what is explained.",
+    ),
+)  # fmt: skip
+
+citing = options(
+    click.option(
+        "--messages", metavar="FILE", help="With --chat: a JSON list of messages, in place of --context and --query."
+    ),
+    click.option(
+        "--measure", type=click.Choice(["overlap", "exact"]),
+        help="With --chat: how answers are compared. [default: overlap, the F1 of their words]",
+    ),
+)  # fmt: skip
+
+_SHARED = (
+    "chat", "archive", "token_env", "temperature", "concurrency", "prices", "max_total_tokens", "max_cost",
+)  # fmt: skip
+
+
+def taken(given: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Take the options of chat models out of those of a command, after a check that they are given with --chat.
+
+    Options that were not given are left out.
+    """
+    found = {name: value for name in (*_SHARED, *more) if (value := given.pop(name)) not in (None, False)}
+    found = {name.removeprefix("chat_"): value for name, value in found.items()}
+    without = next((name for name in found if name != "chat"), None)
+    if without is not None and "chat" not in found:
+        raise click.UsageError(f"got --{without.replace('_', '-')} without --chat, expected both")
+    return found
+
+
+def is_typed(name: str) -> bool:
+    """Return whether an option of the command that runs was typed."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def open_chat(
+    typed: str | None, server: str | None, chosen: Mapping[str, Any], outputs: Sequence[str], *, max_tokens: int | None
+) -> "Chat":
+    """Return the chat model of a command: a name on a server, or the code of a function from messages to text."""
+    from mase.models.chat.chat import Chat
+    from mase.models.user_code import is_code, object_of
+
+    given = {name: value for name, value in chosen.items() if name not in ("chat", "token_env", "temperature")}
+    if "archive" not in given and outputs:
+        given["archive"] = f"{outputs[0]}.answers.jsonl"
+    sent = {name: chosen[name] for name in ("token_env", "temperature") if name in chosen}
+    if server is not None:
+        tokens: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+        return _closed_at_end(Chat.openai(server, typed, **given, **sent, **tokens))
+    if typed is None or not is_code(typed):
+        raise click.UsageError("got --chat without --server, expected --server URL -m NAME, or code: -m file.py:name")
+    if sent:
+        raise click.UsageError(f"got --{next(iter(sent)).replace('_', '-')} with code, expected none: it decides")
+    found = object_of(typed)
+    if isinstance(found, Chat):
+        return _closed_at_end(found if "archive" not in given else found.archived(given["archive"]))
+    return _closed_at_end(Chat(found, **{"name": typed, **given}))
+
+
+def _closed_at_end(chat: "Chat") -> "Chat":
+    click.get_current_context().call_on_close(chat.close)
+    return chat
+
+
+def open_classifier(
+    typed: str, server: str | None, chosen: Mapping[str, Any], outputs: Sequence[str], *, max_tokens: int | None
+) -> "Model":
+    """Return the classifier that labels make of the chat model of a command."""
+    from mase.models.open import adapt
+
+    name = typed if is_typed("model") else None
+    return adapt(open_chat(name, server, chosen, outputs, max_tokens=max_tokens))
+
+
+def read_messages(file: str) -> list[Any]:
+    """Return the messages of a JSON file: a list, or an object with the key "messages"."""
+    from mase.files import read_bytes
+
+    try:
+        found = json.loads(read_bytes(Path(file)))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"cannot read {file!r} ({error}), expected a JSON list of messages") from error
+    if isinstance(found, dict):
+        found = found.get("messages")
+    if not isinstance(found, list):
+        raise DataError(f"{file!r} has no list of messages, expected one, as in [{{'role': 'user', 'content': '...'}}]")
+    return found
+
+
+def told_of_cost(chat: "Chat", conversation: "Conversation", given: Mapping[str, Any]) -> None:
+    """Say what an explanation with the options that are given costs at most, before the first request."""
+    from mase.cli import tell
+    from mase.methods import METHODS
+    from mase.models.chat.answers import METHOD
+    from mase.units import splitter
+
+    fields, n_samples = conversation.document.fields, given.get("n_samples")
+    if not isinstance(n_samples, int):
+        by = splitter(given["units"])
+        n_units = sum(len(list(by.split(field.text))) for field in fields if not field.fixed)
+        early = given.get("stable_top") is not None or given.get("tolerance") is not None
+        n_samples = METHODS[METHOD].budget(n_units, stops_early=early)
+    tell(f"at most {chat.estimate(conversation.messages(conversation.document.content), n_samples)}")
+
+
+def answers_only(server: str, typed: str | None) -> dict[str, str] | None:
+    """Return what an address can that chats, and says nothing of log-probabilities; None if it does not even chat."""
+    from mase.errors import MaseError
+    from mase.models.chat.chat import Chat
+
+    question = [{"role": "user", "content": "Answer with the word yes."}]
+    try:
+        chat = Chat.openai(server, typed)
+        first, second = chat.replies([(question, 0), (question, 1)])
+    except MaseError:
+        return None
+    again = "the same when asked twice" if first.text == second.text else "differs when asked twice, at temperature 0"
+    return {
+        "model": f"{chat.name}, behind {chat.address}",
+        "gives": "answers only, no log-probabilities of a given answer",
+        "answers": f"“{first.text[:60]}” to “{question[0]['content']}”",
+        "again": again,
+        "way": "mase.models.Chat.openai, mase cite --chat and mase explain --chat: new answers are compared",
+    }

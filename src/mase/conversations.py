@@ -1,0 +1,163 @@
+"""Which parts of a conversation made the answer of a chat model that returns text and nothing else."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from mase.attribution.attribution import Attribution
+from mase.attribution.evidence import Changed, Evidence, chosen
+from mase.attribution.response import Note
+from mase.document import Document
+from mase.errors import BudgetSpentError, ModelError
+from mase.evidence import check_evidence
+from mase.explainer import Explainer
+from mase.models.chat.answers import METHOD, ChatAnswer
+from mase.models.chat.chat import Chat
+from mase.models.chat.measures import measures
+from mase.models.chat.parts import Conversation
+from mase.models.function import Content, Rewriter, word_tokens
+from mase.options import CiteOptions
+from mase.progress import Listener
+
+UNITS = "sentence"
+Measured = str | Callable[[str, str], float] | None
+
+
+def cite_chat(
+    chat: Chat,
+    conversation: Conversation,
+    *,
+    answer: str | None = None,
+    measure: Measured = None,
+    embedding: Any = None,
+    archive: str | os.PathLike[str] | None = None,
+    proxy: Chat | None = None,
+    on_progress: Listener | None = None,
+    **options: Unpack[CiteOptions],
+) -> Attribution:
+    """Return which parts of a conversation a chat model needs for its answer, by asking again without some of them.
+
+    Parameters
+    ----------
+    chat, conversation
+        The model and what it is asked.
+    answer
+        The answer; None for the first one of the model.
+    measure, embedding
+        How new answers are compared with it; see `mase.models.chat.measures.measures`. The other measures are further
+        responses, from the same requests.
+    archive
+        A file that keeps every answer.
+    proxy
+        A cheap model that is asked the same some hundred times; see `mase.procedures.control.Control`.
+    on_progress, **options
+        As of `mase.cite`. `n_samples` counts every request. `evidence` (1) is the number K of parts: the answers
+        without the best 1 to K of them, and from them alone.
+
+    Raises
+    ------
+    ModelError
+        If the model fails, or its first answer is empty or has no label.
+    OptionError
+        If an option is invalid.
+    """
+    if archive is not None:
+        chat = chat.archived(archive)
+    try:
+        return _cited(chat, conversation, answer, measure, embedding, proxy, on_progress, options)
+    finally:
+        if archive is not None:
+            chat.close()
+
+
+def _cited(
+    chat: Chat,
+    conversation: Conversation,
+    answer: str | None,
+    measure: Measured,
+    embedding: Any,
+    proxy: Chat | None,
+    on_progress: Listener | None,
+    options: CiteOptions,
+) -> Attribution:
+    compared = measures(measure, label=chat.reader, embedding=embedding)
+    k = check_evidence(options.get("evidence", 1))
+    before = chat.bill
+    explained = chat.reply(conversation.messages(conversation.document.content)).text if answer is None else answer
+    _check(chat, explained, compared[0].name)
+    model = ChatAnswer(chat, conversation, explained, compared, generated=answer is None)
+    model.n_after = 2 * k
+    if proxy is not None:
+        own = proxy.reply(conversation.messages(conversation.document.content)).text
+        model.proxy = ChatAnswer(proxy, conversation, own, compared, generated=True)
+    settings: CiteOptions = {"method": METHOD, "units": UNITS, **options, "evidence": 0}
+    explainer = Explainer(model, **settings)
+    found = explainer(conversation.document, target="all", on_progress=on_progress)
+    found = _tested(found, model, k)
+    bill = chat.bill
+    used = replace(
+        bill,
+        requests=bill.requests - before.requests,
+        prompt_tokens=bill.prompt_tokens - before.prompt_tokens,
+        completion_tokens=bill.completion_tokens - before.completion_tokens,
+        cost=None if bill.cost is None or before.cost is None else bill.cost - before.cost,
+    )
+    return replace(found, notes=(*found.notes, Note("requests", f"{used}")))
+
+
+def _check(chat: Chat, explained: str, measure: str) -> None:
+    if not explained.strip():
+        raise ModelError(
+            f"{chat.name} answered {explained!r:.40} to the whole conversation, expected a text; it may have called a "
+            "tool, or max_tokens may be too small for a model that thinks first"
+        )
+    if measure == "label" and chat.reader is not None and chat.reader(explained) is None:
+        raise ModelError(
+            f"{chat.name} answered {explained!r:.100}, expected one of {', '.join(chat.labels or ())}; ask for the "
+            "label alone, or pass read"
+        )
+
+
+def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
+    """Return an attribution with its evidence: the answers without the best 1 to k parts, and from them alone."""
+    best = [tuple(found.order[:size].tolist()) for size in range(1, min(k, len(found.units)) + 1)]
+    if not best:
+        return found
+    everything = set(range(len(found.units)))
+    without = [content_without(found, units) for units in best]
+    only = [content_without(found, everything - set(units)) for units in best]
+    try:
+        replies = model.chat.replies([(model.messages(content), 0) for content in (*without, *only)])
+    except BudgetSpentError as error:
+        return replace(found, notes=(*found.notes, Note("budget-spent", f"{error}; there is no evidence")))
+    values = model.measures[0].values([reply.text for reply in replies], model.explained)
+    changed = [
+        Changed(units, found.target, None, None, value) for units, value in zip((*best, *best), values, strict=True)
+    ]
+    n, first = len(best), found.units[best[0][0]].text
+    message = (
+        f"without {first!r:.80} the answer is {replies[0].text!r:.200}, and from it alone {replies[n].text!r:.200}"
+    )
+    evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, found.target)
+    n_queries = found.fit.n_queries + (0 if found.responses[0].exact else len(replies))
+    return replace(
+        found,
+        evidence=evidence,
+        fit=replace(found.fit, n_queries=n_queries),
+        notes=(*found.notes, Note("answers-without", message)),
+    )
+
+
+def content_without(found: Attribution, units: Iterable[int]) -> Content:
+    """Return the contents of the document of an attribution without some of its units."""
+    tokens, out = word_tokens(Document(found.document)), [found.units[unit] for unit in chosen(units, len(found.units))]
+    places = [tokens.document.located(*span) for span in tokens.spans if span is not None]
+    kept = [
+        not any(unit.field == field.name and unit.start <= start < unit.end for unit in out)
+        for field, start, _ in places
+    ]
+    rewriter = Rewriter.of(tokens, np.arange(len(kept)))
+    return rewriter.content(rewriter.masked(np.array(kept), None))
