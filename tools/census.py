@@ -85,9 +85,10 @@ def imported(tree: ast.Module, names: set[str]) -> Iterator[str]:
         if node in for_types:
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{name.name}" for name in node.names if f"{node.module}.{name.name}" in names)
-            if node.module in names:
-                yield node.module
+            for name in node.names:
+                module = f"{node.module}.{name.name}" if f"{node.module}.{name.name}" in names else node.module
+                if module in names:
+                    yield module
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in names)
 
@@ -168,14 +169,15 @@ def walks() -> dict[str, dict[str, int]]:
 
 
 def options() -> int:
-    """Return how many different options the commands have."""
+    """Return how many different options the commands show."""
     import click
 
     from mase.cli import COMMANDS
 
     def of(command: click.Command) -> set[str]:
         inner = command.commands.values() if isinstance(command, click.Group) else ()
-        own = {name for option in command.params for name in option.opts if name.startswith("--")}
+        shown = (option for option in command.params if not getattr(option, "hidden", False))
+        own = {name for option in shown for name in option.opts if name.startswith("--")}
         return own.union(*map(of, inner))
 
     return len(set().union(*(of(COMMANDS[name]) for name in COMMANDS.entries)))

@@ -68,10 +68,9 @@ class Tally:
             )
             found.append(Note("unreadable", message))
         if self.repairs.dropped or self.repairs.held:
-            message = (
-                f"so that the conversation stays valid, {self.repairs.dropped} empty messages were dropped with their "
-                f"pair and {self.repairs.held} held a placeholder"
-            )
+            dropped = f"{self.repairs.dropped} empty messages were dropped with their pair" * bool(self.repairs.dropped)
+            held = f"{self.repairs.held} empty messages held a placeholder" * bool(self.repairs.held)
+            message = f"so that conversations stay valid, {' and '.join(filter(None, (dropped, held)))}"
             found.append(Note("conversation", message))
         if chat.repaired:
             message = "the last line of the archive was damaged, as by a kill; it was removed and is asked again"
