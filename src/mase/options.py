@@ -173,7 +173,8 @@ def windows_of(long: str | None = None, **fields: Any) -> Windows | None:
     if long == "windows":
         return Windows(**given)
     if given:
-        raise OptionError(f"{' and '.join(given)} without windows, expected windows=True with it")
+        name, value = next(iter(given.items()))
+        raise OptionError(f"{name} is {value!r} without windows, expected windows=True with it")
     return None
 
 
