@@ -168,7 +168,7 @@ def test_options_and_models_that_windows_do_not_suit():
         with pytest.raises(CapabilityError, match="reads a prompt as a whole"):
             mase.Explainer(prompted, long="windows", evidence=0)
     for wrong in ({"long": "slide"}, {"overlap": 0.5}, {"pooling": "max"}):
-        with pytest.raises(OptionError, match="long|without windows"):
+        with pytest.raises(OptionError, match=r"long|without windows"):
             mase.Explainer(additive(), **wrong, evidence=0)
     for wrong in ({"overlap": 1}, {"overlap": "half"}, {"overlap": True}, {"pooling": "sum"}):
         with pytest.raises(OptionError, match=next(iter(wrong))):
