@@ -50,7 +50,7 @@ def broken(link: str, page: Path, pages: dict[Path, PageReader]) -> bool:
 
 def undocumented(folder: Path, pages: dict[Path, PageReader]) -> list[str]:
     """Return the public names that the page of their module does not have."""
-    names = [(module, name) for module in MODULES for name in public_names(module_tree(module))]
+    names = [(module, name) for module in MODULES for name in public_names(module, module_tree(module))]
     return [
         f"{module}.{name}"
         for module, name in names

@@ -19,31 +19,28 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 # Files of the repository's root that are pages of the site.
 ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-# One page of the API each, in this order.
-MODULES = (
-    "mase",
-    "mase.attribution",
-    "mase.errors",
-    "mase.models",
-    "mase.methods",
-    "mase.metrics",
-    "mase.outputs",
-    "mase.attribution.json",
-    "mase_corpora.read",
-    "mase_corpora.summary",
-    "mase_corpora.comparison",
-    "mase_corpora.comparison",
-    "mase.units",
-    "mase.links",
-    "mase.spaces",
-    "mase.designs",
-    "mase.estimators",
-    "mase.procedures",
-    "mase.solve.strategy",
-    "mase.solve.oracle",
-    "mase_paper.datasets",
-    "mase.testing",
-)
+# One page of the API each, in this order, with the names of a module that has no `__all__`; none for all of its own.
+MODULES: dict[str, tuple[str, ...]] = {
+    "mase": (),
+    "mase.options": ("Stopping", "Windows"),
+    "mase.attribution": (),
+    "mase.errors": (),
+    "mase.models": (),
+    "mase.methods": ("METHODS", "Method", "describe", "resolve"),
+    "mase.metrics": (),
+    "mase.outputs": (),
+    "mase.attribution.json": ("Failure", "dumps", "load", "load_many", "loads", "save", "save_many"),
+    "mase_corpora": (),
+    "mase.units": (),
+    "mase.links": ("LINKS", "Contrast", "Functions"),
+    "mase.spaces": ("SPACES", "Noise", "Space"),
+    "mase.designs": (),
+    "mase.estimators": (),
+    "mase.procedures": (),
+    "mase.solve.strategy": ("Solution", "Strategy"),
+    "mase.solve.oracle": ("Oracle",),
+    "mase.testing": (),
+}
 
 _CODE_OR_LINK = re.compile(r"(^```.*?^```$|`[^`\n]+`)|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.DOTALL)
@@ -56,24 +53,27 @@ def module_tree(name: str) -> ast.Module:
     return ast.parse(source.read_text(encoding="utf-8"))
 
 
-def public_names(tree: ast.Module) -> list[str]:
-    """Return the names in `__all__`."""
+def public_names(name: str, tree: ast.Module) -> list[str]:
+    """Return the names that a page shows: those of MODULES, of `__all__`, or the classes and functions of a module."""
     values = [node.value for node in tree.body if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node)]
-    return [str(name) for name in ast.literal_eval(values[0])]
+    if MODULES[name] or values:
+        return list(MODULES[name]) or [str(one) for one in ast.literal_eval(values[0])]
+    defined = (node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    return [one for one in defined if not one.startswith("_")]
 
 
 def registered(tree: ast.Module) -> list[str]:
     """Return the objects that the registry of a package names as in "mase.designs.gaussian:Iid", each once."""
     strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     found = re.findall(r"^mase[\w.]+:\w+$", "\n".join(strings), re.MULTILINE)
-    return list(dict.fromkeys(name.replace(":", ".") for name in found))
+    return list(dict.fromkeys(name.replace(":", ".") for name in found if not name.rpartition(":")[2].isupper()))
 
 
 def api_page(name: str) -> str:
     """Return the page of a module: its public names, and the parts that its registry holds."""
     tree = module_tree(name)
     # A submodule has a page of its own, and a version needs none.
-    members = [member for member in public_names(tree) if f"{name}.{member}" not in (*MODULES, "mase.__version__")]
+    members = [member for member in public_names(name, tree) if f"{name}.{member}" not in (*MODULES, "mase.__version__")]
     listed = "\n".join(f"        - {member}" for member in members)
     options = (
         f"    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      members:\n{listed}"
