@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -173,6 +174,19 @@ def test_a_run_is_repeated_from_its_archive(tmp_path):
     assert again.n < 60 - 12  # a larger budget begins with the same rows
 
 
+@pytest.mark.parametrize("n_kept", [1, 7, 20])
+def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, n_kept):
+    archive, again = tmp_path / "a", Counted()
+    first = mase.cite(Chat(look_up, name="m"), archive=archive, **CONTEXT)
+    lines = archive.read_bytes().splitlines(keepends=True)
+    archive.write_bytes(b"".join(lines[:n_kept]) + lines[n_kept][:50])
+    second = mase.cite(Chat(again, name="m"), archive=archive, **CONTEXT)
+    assert again.n == len(lines) - n_kept
+    assert "archive-repaired" in codes(second)
+    kept = [note for note in second.notes if note.code != "archive-repaired"]
+    assert replace(second, notes=tuple(kept)) == first
+
+
 def test_the_archive_of_varying_answers_gives_the_same_result(tmp_path):
     rng, lock = np.random.default_rng(3), threading.Lock()
 
@@ -207,7 +221,9 @@ def test_the_result_is_saved_and_shown(tmp_path):
     page = (tmp_path / "x.html").read_text()
     assert "Cleo swims." in page
     assert "<b>look-up" not in page
-    assert "Cleo swims." in str(found)
+    shown = str(found)
+    assert "note: without 'Cleo swims.'" in shown
+    assert "warning: without" not in shown
     assert json.loads((tmp_path / "x.json").read_text())["model"]["roles"][0] == "system"
 
 
