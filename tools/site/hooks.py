@@ -73,7 +73,8 @@ def api_page(name: str) -> str:
     """Return the page of a module: its public names, and the parts that its registry holds."""
     tree = module_tree(name)
     # A submodule has a page of its own, and a version needs none.
-    members = [member for member in public_names(name, tree) if f"{name}.{member}" not in (*MODULES, "mase.__version__")]
+    apart = (*MODULES, "mase.__version__")
+    members = [member for member in public_names(name, tree) if f"{name}.{member}" not in apart]
     listed = "\n".join(f"        - {member}" for member in members)
     options = (
         f"    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      members:\n{listed}"
