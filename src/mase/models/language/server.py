@@ -122,7 +122,14 @@ _MODELS, _PROPS, _CHAT = "/v1/models", "/props", "/v1/chat/completions"
 
 def only_model(client: Client, model: str | None) -> str:
     """Return the name of the model that is meant; the only one of the server if none is given."""
-    answer = client.get(_MODELS)  # also where a name is given: a server that cannot be reached is asked nothing else
+    try:
+        answer = client.get(
+            _MODELS
+        )  # also where a name is given: a server that cannot be reached is asked nothing else
+    except ServiceError as error:
+        if model is not None:
+            raise
+        raise ServiceError(f"{error}; if it serves models but cannot list them, pass model='NAME'") from error
     if model is not None:
         return model
     entries = answer.get("data") if isinstance(answer, dict) else None

@@ -352,6 +352,17 @@ def test_an_address_without_a_list_of_models_is_told():
         CompletionServer(f"{url}/elsewhere")
 
 
+def test_a_server_that_cannot_list_its_models_is_asked_by_name():
+    def unlisted(body):  # as `transformers serve` without a cache of a hub
+        raise Refused(500, "no cache")
+
+    with (
+        served({"GET /v1/models": unlisted}) as (url, _),
+        pytest.raises(ServiceError, match=r"answered 500 .*pass model='NAME'"),
+    ):
+        CompletionServer(url)
+
+
 def test_an_address_that_is_no_url_is_told_as_such():
     with pytest.raises(OptionError, match="does not begin with http:// or https://"):
         CompletionServer("localhost:8000")
