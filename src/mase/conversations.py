@@ -21,6 +21,7 @@ from mase.models.chat.parts import Conversation
 from mase.models.function import Content, Rewriter, word_tokens
 from mase.options import CiteOptions
 from mase.progress import Listener
+from mase.text import shortened
 
 UNITS = "sentence"
 Measured = str | Callable[[str, str], float] | None
@@ -137,10 +138,9 @@ def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
     changed = [
         Changed(units, found.target, None, None, value) for units, value in zip((*best, *best), values, strict=True)
     ]
-    n, first = len(best), found.units[best[0][0]].text
-    message = (
-        f"without {first!r:.80} the answer is {replies[0].text!r:.200}, and from it alone {replies[n].text!r:.200}"
-    )
+    n, first = len(best), shortened(found.units[best[0][0]].text, 80)
+    new, alone = (shortened(replies[at].text, 200) for at in (0, n))
+    message = f"without {first!r} the answer is {new!r}, and from it alone {alone!r}"
     evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, found.target)
     n_queries = found.fit.n_queries + (0 if found.responses[0].exact else len(replies))
     return replace(

@@ -144,6 +144,14 @@ def test_evidence_is_shown_as_text():
     assert mase.cite(Chat(look_up), evidence=0, **CONTEXT).evidence is None
 
 
+def test_a_long_part_is_shortened_in_the_note_with_both_quotes():
+    context = ["Cleo swims. " + "The sea is cold in winter. " * 10, "Ada sings."]
+    found = mase.cite(Chat(look_up), context=context, query="What does Cleo do?", units="document")
+    (note,) = [note for note in found.notes if note.code == "answers-without"]
+    assert note.message.startswith("without 'Cleo swims. The sea")
+    assert "…' the answer is 'Cleo sleeps.'" in note.message
+
+
 def test_a_given_answer_is_explained():
     found = mase.cite(
         Chat(look_up), answer="Somebody swims.", context="Ada sings. Cleo swims.", query="What does Cleo do?"
