@@ -82,6 +82,7 @@ def main(options: list[str]) -> int:
         sources = [str(SOURCES / f"{name}.txt") for name in ("ferry", "museum", "market")]
         command = [sys.executable, "-m", "mase", "cite", "--chat", "--server", url, "-m", str(model)]
         command += ["--context", *sources, "--query", QUERY, "--units", "document", "--max-new-tokens", "34"]
+        command += ["--concurrency", "2"]  # the server answers one after another, and requests have a time limit
         return subprocess.run([*command, *options], check=False).returncode
 
 
