@@ -23,6 +23,7 @@ import numpy as np
 import mase
 from mase.models import CausalLM, Chat
 from mase.models.chat.measures import overlap
+from mase.options import Stopping
 from mase.testing.models import FOLDER, NAMES, VERBS
 from timing import provenance, write
 
@@ -125,7 +126,7 @@ def first(n: int) -> list[dict[str, Any]]:
         methods: dict[str, Callable[[Question, Counted, int], int]] = {
             "mase": lambda question, model, seed, most=n_requests: by_mase(question, model, n_samples=most, seed=seed),
             "mase, stable_top=1": lambda question, model, seed: by_mase(
-                question, model, n_samples=128, stable_top=1, seed=seed
+                question, model, n_samples=128, stopping=Stopping(stable_top=1), seed=seed
             ),
         }
         for name, sampler in samplers(size).items():

@@ -7,7 +7,7 @@ True
 
 from typing import TYPE_CHECKING
 
-from mase.registry import lazy_names
+from mase.registry import lazy_names, warn_deprecated
 
 if TYPE_CHECKING:
     from mase import models as models
@@ -50,7 +50,7 @@ _OF_CORPORA = {
     "run": "mase_corpora.running",
     "summarise": "mase_corpora.summary",
 }
-# Names of earlier releases, gone in 0.5, and where they are from now on.
+# Names that are deprecated, and where they are from now on.
 _FORMER = {
     "Attributions": "mase.attribution",
     "Method": "mase.methods",
@@ -86,10 +86,7 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
 
     def __getattr__(name):
         if name in _FORMER:
-            import warnings
-
-            instead = (
-                "batch_size and precision of mase.Explainer" if name == "QueryOptions" else f"{_FORMER[name]}.{name}"
-            )
-            warnings.warn(f"mase.{name} is gone in mase 0.5; use {instead}", DeprecationWarning, stacklevel=2)
+            is_query = name == "QueryOptions"
+            instead = "batch_size and precision of mase.Explainer" if is_query else f"{_FORMER[name]}.{name}"
+            warn_deprecated(f"mase.{name}", instead)
         return _named(name)

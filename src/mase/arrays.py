@@ -1,4 +1,4 @@
-"""Array types, scalar and shape checks."""
+"""Types of arrays, and checks of their shapes and numbers."""
 
 from dataclasses import fields
 from typing import Any, TypeVar

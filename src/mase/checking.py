@@ -1,4 +1,4 @@
-"""Check: what a model was taken for."""
+"""`mase.check`: what a model was taken for, found out by asking it."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Fixed choices, default values, the rule of `n_samples`; imports nothing.
+"""Fixed choices, default values, checks of numbers, and the rule of `n_samples`; no framework and no numpy.
 
-`experiments/budget.py` chose the default rule; docs/samples.md has its table.
+The rule was chosen on validation texts (`docs/how_it_works.md`, "How many samples").
 """
 
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Document and Field: what is explained; one text or several."""
+"""Documents with named fields, and whether an input is one text or several."""
 
 import json
 import re

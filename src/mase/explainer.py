@@ -1,6 +1,5 @@
-"""Explainer and explain: options in, results out."""
+"""`Explainer` and `explain`: from a model, options and texts to results."""
 
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, Unpack, overload
@@ -30,6 +29,7 @@ from mase.options import (
 )
 from mase.pipeline import BoundText, Measurement, check_zoom, zoomed
 from mase.progress import Listener, each, tracked
+from mase.registry import warn_deprecated
 from mase.rng import seeded, stream_key
 from mase.solve.oracle import KnownScores, QueryOptions
 from mase.solve.strategy import NEVER, Stopping
@@ -206,10 +206,8 @@ class Explainer:
         return each(shown, lambda text: self._explain(text, question), ahead=getattr(self.model, "waits", False))
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
-        """Return the attribution of one text; gone in mase 0.5, use `on_progress` of a call."""
-        warnings.warn(
-            "follow is gone in mase 0.5; use explainer(text, on_progress=...)", DeprecationWarning, stacklevel=2
-        )
+        """Return the attribution of one text. Deprecated: use `on_progress` of a call."""
+        warn_deprecated("Explainer.follow", "explainer(text, on_progress=...)")
         return self(text, target=target, against=against, on_progress=listener)
 
     def predict_without(self, found: Attribution, units: Iterable[int]) -> Changed:

@@ -1,4 +1,4 @@
-"""Whole-or-nothing writing, reading that never blocks, child processes."""
+"""Files that are written whole or not at all, files that are read without blocking, and child processes."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Which number of the scores is explained; imports no numpy.
+"""Links: which number of the scores is explained. No numpy is imported.
 
 A link is written once, with functions that exist for both NumPy and torch, so that responses and their derivatives come
 from the same formula.

@@ -1,4 +1,4 @@
-"""Explain each window, test it, pool the results.
+"""Texts that are longer than the model reads: explain each window, test it, and pool the results.
 
 Windows are plain explanations of parts of the text, put together: nothing else in the library knows of them.
 """

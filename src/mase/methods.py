@@ -1,4 +1,4 @@
-"""The table of methods; Method, resolve, what suits a model."""
+"""The table of methods: a method is a row of parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -368,7 +368,7 @@ def _check_estimator(name: str, regression: Regression, design: Design) -> None:
         raise OptionError(
             f"design is {DESIGNS.name_of(design)!r}, but the estimator {ESTIMATORS.name_of(estimator)!r} of method "
             f"{name!r} is valid only for design {DESIGNS.name_of(original)!r}, expected an estimator as well; use "
-            "estimator='least-squares'"
+            "method='NAME+estimator=least-squares'"
         )
 
 

@@ -1,4 +1,4 @@
-"""The widget."""
+"""A widget for notebooks: results in which words can be taken out, and the model asked again."""
 
 import re
 from collections.abc import Iterable

@@ -1,6 +1,5 @@
-"""Options of an explanation that can be given in more than one way."""
+"""The options of `mase.Explainer`: their checks, and what replaces those of earlier releases."""
 
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -11,7 +10,7 @@ from mase.document import Scalar, scalar
 from mase.errors import OptionError
 from mase.links import Link
 from mase.methods import Method, Variant
-from mase.registry import unknown
+from mase.registry import unknown, warn_deprecated
 from mase.solve.oracle import QueryOptions
 from mase.solve.strategy import NEVER, Stopping
 from mase.units import DEFAULT, Units
@@ -92,7 +91,7 @@ FORMER: Mapping[str, str] = {
 }
 
 
-def current(options: Mapping[str, Any], stacklevel: int = 3) -> dict[str, Any]:
+def current(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `mase.Explainer`, those of earlier releases by what replaces them, with a warning.
 
     An option that is None counts as not given.
@@ -102,9 +101,7 @@ def current(options: Mapping[str, Any], stacklevel: int = 3) -> dict[str, Any]:
             raise unknown("option", name, [*ExplainerOptions.__annotations__, *FORMER])
     former = {name: value for name, value in options.items() if name in FORMER and value is not None}
     for name in former:
-        warnings.warn(
-            f"the option {name} is gone in mase 0.5; use {FORMER[name]}", DeprecationWarning, stacklevel=stacklevel
-        )
+        warn_deprecated(f"the option {name}", FORMER[name])
     present = {name: value for name, value in options.items() if name not in FORMER}
     for name in _QUERY:
         if present.get(name, "") is None:
@@ -147,7 +144,7 @@ def former_listener(options: Any, on_progress: Any) -> Any:
     """Return `on_progress`, or what `options` has under its name of earlier releases, with a warning."""
     if "listener" not in options:
         return on_progress
-    warnings.warn("listener is gone in mase 0.5; use on_progress", DeprecationWarning, stacklevel=3)
+    warn_deprecated("listener", "on_progress")
     return options.pop("listener")
 
 

@@ -1,4 +1,4 @@
-"""Explain_text: encode, bind, solve, test, assemble."""
+"""The walk of one text: encode and bind it, run the method, test the result, and put it together."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Events while an explanation is made, and the bar."""
+"""How far an explanation is: events, listeners and progress bars."""
 
 import sys
 import time

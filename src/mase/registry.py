@@ -1,7 +1,6 @@
-"""Named tables with lazy entries and entry points."""
+"""Registries: named tables whose entries are imported on first use, also those of other packages."""
 
 import difflib
-import importlib
 import re
 import sys
 import warnings
@@ -80,7 +79,7 @@ class Registry(Mapping[str, Any]):
         if not isinstance(entry, str):
             return entry
         module, _, attribute = entry.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        return getattr(import_module(module), attribute)
 
     def _added(self, name: str) -> Any:
         """Return the object that another package adds under a name."""
@@ -258,3 +257,16 @@ def _is_there(package: str) -> bool:
         return find_spec(package) is not None
     except ValueError:  # a module without a `__spec__`, which somebody has put in the place of a package
         return True
+
+
+# Packages whose frames a warning about an old name looks past.
+_OURS = frozenset({"mase", "mase_corpora", "mase_serve", "mase_paper"})
+
+
+def warn_deprecated(what: str, instead: str) -> None:
+    """Warn, at the line of the user, that something is deprecated since 0.3, and say what to use in its place."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
+        frame, level = frame.f_back, level + 1
+    message = f"{what} is deprecated since 0.3 and will be removed in 0.5; use {instead}"
+    warnings.warn(message, DeprecationWarning, stacklevel=level)

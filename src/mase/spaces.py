@@ -1,4 +1,4 @@
-"""Spaces: how coordinates change the input. One file per space."""
+"""Spaces: what a coordinate does to the input."""
 
 from dataclasses import dataclass
 from math import pi, tan

@@ -1,7 +1,4 @@
-"""Means over texts, intervals, permutation tests, false discovery rate; calls scipy.stats.
-
-Arrays `(m,)` have one entry per word.
-"""
+"""Means over texts: intervals, bootstrap, permutation tests and the false discovery rate."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

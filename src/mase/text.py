@@ -1,4 +1,4 @@
-"""Tokens, words, spans, where a text can be cut."""
+"""Tokens, words and spans of a text, and where a text can be cut."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Where a text longer than the model reads is cut."""
+"""Where a text that is longer than the model reads is cut into windows."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -274,7 +274,7 @@ class LongText:
         if not free or (len(document.fields) > 1 and not _reads(model, only(document, index, shortest))):
             raise InvalidTextError(
                 f"the fields beside {name!r} fill what {model.name} reads, expected room for some of {name!r} in every "
-                "window; shorten them, or use long='cut'"
+                "window; shorten them, or leave windows out"
             )
         between = places(model, document, index, units if splitter.complete else with_words(words, units))
 

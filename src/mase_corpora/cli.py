@@ -1,4 +1,4 @@
-"""`mase run`, `status`, `summary`, `compare`."""
+"""The commands `mase run`, `mase status`, `mase summary` and `mase compare`."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The values of a comparison, its report and its limits."""
+"""The values of a comparison of two runs, its report, and its limits."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields

@@ -1,4 +1,4 @@
-"""DuckDB: bounded memory, no other file; export."""
+"""The run in DuckDB, with bounded memory and no access to other files; exports."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""Compare: match texts, predictions, reasons, shifts."""
+"""`mase.compare`: match the texts of two runs, and find changed predictions and reasons."""
 
 import os
 from collections.abc import Mapping, Set

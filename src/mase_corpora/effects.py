@@ -1,4 +1,4 @@
-"""Effects of words and phrases, and their totals.
+"""Effects of words and phrases over all texts, and their totals.
 
 In a text and for a response, a word has an `effect`, the mean score of its occurrences, and a `push`, their sum. Both
 are also taken relative to the mean score of all units of the text: `relative` and `relative_push`.

@@ -1,4 +1,4 @@
-"""The folder: one file per table and part.
+"""The folder of a run: one file for each table and part, and what a damaged one is refused for.
 
 Asked for this of a damaged footer, pyarrow ends the process. So it is read here: structs in the compact protocol of
 Thrift, as the specifications of Thrift and of Parquet define them.

@@ -1,4 +1,4 @@
-"""Tests, lists and examples."""
+"""The lists of a summary: tests of words, and examples."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Run.json, the parts and the shards."""
+"""The plan of a run: `run.json`, its parts and its shards."""
 
 import hashlib
 import os
@@ -229,7 +229,7 @@ def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[
             names = ", ".join(options) or "tokenizer"
             raise OptionError(f"got {names} with an Explainer, expected neither; the explainer has its own options")
         return partial(_same, model)
-    options = {"evidence": 0, **current(options, stacklevel=4)}  # type: ignore[typeddict-item]
+    options = {"evidence": 0, **current(options)}  # type: ignore[typeddict-item]
     if isinstance(model, str | os.PathLike):
         return partial(_opened, os.fspath(model), tokenizer, dict(options))
     return partial(_same, Explainer(model, tokenizer, **options))

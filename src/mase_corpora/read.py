@@ -1,4 +1,4 @@
-"""Open a run, its parts, its failures; checked against the schema."""
+"""Read a run: its tables checked against the schema, its failures, how far it is and what one will take."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Run: drive the workers, go on where it stopped."""
+"""`mase.run`: drive the workers, and go on where a run stopped."""
 
 import os
 import warnings

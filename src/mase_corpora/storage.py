@@ -1,4 +1,4 @@
-"""Local folders and object stores, one file system interface."""
+"""Local folders and object stores behind one interface."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Summarise: overview, quality, and the values of a summary."""
+"""`mase.summarise`: what the explanations of a run say together."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The run in the database: batches, texts that count."""
+"""The tables of a run in the database, in batches, and the texts that count."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What the commands of a run do and print."""
+"""What the commands of a run do, and what they print."""
 
 import shlex
 import sys

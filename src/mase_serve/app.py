@@ -1,4 +1,4 @@
-"""Addresses, pages and the files of the page."""
+"""The addresses of `mase serve`, its pages, and the server."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""`mase serve`: a local page on which explanations are made, touched and read."""
+"""The command `mase serve`: bind a port, print the address, stop."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Runs and files of results as pages."""
+"""Runs and files of results as pages, each made by a process of its own."""
 
 import codecs
 import hashlib

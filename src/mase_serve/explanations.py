@@ -1,4 +1,4 @@
-"""Models with queues, explanations with events."""
+"""Models with their queues, and explanations with their events."""
 
 import asyncio
 import csv
@@ -47,6 +47,7 @@ from mase_serve.worker import (
     Settings,
     Unable,
     Without,
+    explainer_options,
     prompt_of,
 )
 
@@ -248,7 +249,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def python(model: Open, ask: Explain) -> str:
     """Return Python code that makes an explanation."""
-    given = _arguments(_given(ask.settings, _EXPLAIN))
+    given = _arguments(explainer_options(_given(ask.settings, _EXPLAIN)))
     classes = _arguments({"target": ask.target, "against": ask.against})
     before, opened = _opened(model)
     lines = [*before, f"explainer = mase.Explainer({opened}{given})", f"found = explainer({ask.text!r}{classes})"]
@@ -267,12 +268,19 @@ def python_of_answer(model: Open, ask: Explain) -> str:
 def command(model: Open, ask: Explain) -> str:
     """Return a command for a POSIX shell that makes an explanation."""
     classes = {"target": ask.target, "against": ask.against}
-    options = {"model": model.model} | _loading(model) | _given(ask.settings, _EXPLAIN) | classes
+    options = {"model": model.model} | _loading(model) | _typed(ask.settings) | classes
     text = ask.text
     if not isinstance(text, str):
         options |= {"fields": tuple(text)}
         text = json.dumps(text, ensure_ascii=False)
     return shlex.join(["mase", "explain", *_options(options), "--", text])
+
+
+def _typed(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are given as options of `mase explain`, where a reference is a setting of the method."""
+    options = explainer_options(_given(settings, _EXPLAIN))
+    reference = options.pop("reference", None)
+    return options if reference is None else options | {"method": f"{settings.method}+reference={reference}"}
 
 
 def command_of_answer(model: Open, ask: Explain) -> str:

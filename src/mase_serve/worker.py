@@ -1,4 +1,4 @@
-"""The process of a model, from both sides, and their messages."""
+"""The process of a model, from both sides, and the messages between them."""
 
 import asyncio
 import os
@@ -58,7 +58,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def options(self) -> dict[str, Any]:
         """The options that are given, by name."""
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        return explainer_options(
+            {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        )
+
+
+def explainer_options(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as options of `mase.Explainer`, which says by `windows` what the page says by `long`."""
+    options = {name: value for name, value in settings.items() if name != "long"}
+    return options | {"windows": True} if settings.get("long") == "windows" else options
 
 
 # What `mase.cite` has where nothing else is chosen.

@@ -1,6 +1,8 @@
 """Tests of `mase_serve.explanations` for language models: Python and a command that find the same sources."""
 
+import shlex
 import subprocess
+import warnings
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,18 @@ def test_copies_load_the_model_with_its_options():
     code = structs.replace(LOADED, model="file.py:judge")  # which the command would refuse with these options
     assert "mase explain --model=file.py:judge --threads=3 -- " in command(code, ask)
     assert "configure(3)\nexplainer = mase.Explainer(open_code('file.py:judge'))\n" in python(code, ask)
+
+
+def test_copies_use_nothing_that_is_deprecated():
+    ask = Explain("A good film.", None, Settings(n_samples=30, long="windows", reference="pad"))
+    code, typed = python(Open("lstm-imdb"), ask), command(Open("lstm-imdb"), ask)
+    scope = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec(code.replace("print(found)", ""), scope)
+    program, *arguments = shlex.split(typed)
+    result = CliRunner().invoke(main, [*arguments[:1], "--json", *arguments[1:]])
+    assert (program, result.exit_code, result.stderr) == ("mase", 0, "")
+    found = loads(result.stdout.strip())
+    assert found.scores.tolist() == scope["found"].scores.tolist()
+    assert (found.method["space"]["reference"], found.method["long"]) == ("pad", "windows")

@@ -49,7 +49,10 @@ FORMER_AND_PRESENT = [
 
 @pytest.mark.parametrize(("former", "present"), FORMER_AND_PRESENT, ids=str)
 def test_options_of_earlier_releases_do_what_replaces_them_and_warn(lstm_model, former, present):
-    with pytest.warns(DeprecationWarning, match=f"the option {next(iter(former))} is gone in mase 0.5; use ") as caught:
+    with pytest.warns(
+        DeprecationWarning,
+        match=f"the option {next(iter(former))} is deprecated since 0.3 and will be removed in 0.5; use ",
+    ) as caught:
         explainer = mase.Explainer(lstm_model, n_samples=40, **former)
     assert {warning.filename for warning in caught} == {__file__}
     assert len(caught) == len(former.keys() & FORMER.keys())
@@ -58,6 +61,20 @@ def test_options_of_earlier_releases_do_what_replaces_them_and_warn(lstm_model, 
         again = mase.Explainer(lstm_model, n_samples=40, **present)
     assert explainer.settings == again.settings
     assert explainer(TEXT).scores.tolist() == again(TEXT).scores.tolist()
+
+
+def test_the_warning_is_at_the_line_of_the_user(tmp_path):
+    """Python shows a DeprecationWarning only where it comes from the user's own code."""
+    pytest.importorskip("pyarrow")
+    model = AdditiveClassifier({"good": 0.25})
+    calls = [
+        lambda: mase.explain(TEXT, model, n_samples=20, estimator="ridge"),
+        lambda: mase.run([TEXT], tmp_path / "run", model=model, engine="here", n_samples=20, estimator="ridge"),
+    ]
+    for call in calls:
+        with pytest.warns(DeprecationWarning, match="the option estimator") as caught:
+            call()
+        assert {str(warning.filename) for warning in caught if warning.category is DeprecationWarning} == {__file__}
 
 
 def test_every_option_of_earlier_releases_is_tried():
@@ -79,16 +96,22 @@ def test_the_explainer_has_seventeen_parameters():
     ],
 )  # fmt: skip
 def test_names_of_earlier_releases_warn(name, place):
-    with pytest.warns(DeprecationWarning, match=f"mase.{name} is gone in mase 0.5; use "):
+    with pytest.warns(
+        DeprecationWarning, match=f"mase.{name} is deprecated since 0.3 and will be removed in 0.5; use "
+    ):
         value = getattr(mase, name)
     assert value is getattr(importlib.import_module(place), name)
 
 
 def test_the_listener_of_earlier_releases_warns():
     calls = []
-    with pytest.warns(DeprecationWarning, match="follow is gone in mase 0.5; use explainer"):
+    with pytest.warns(
+        DeprecationWarning, match="follow is deprecated since 0.3 and will be removed in 0.5; use explainer"
+    ):
         attribution = explainer().follow(TEXT, calls.append)
-    with pytest.warns(DeprecationWarning, match="listener is gone in mase 0.5; use on_progress"):
+    with pytest.warns(
+        DeprecationWarning, match="listener is deprecated since 0.3 and will be removed in 0.5; use on_progress"
+    ):
         again = mase.explain(TEXT, AdditiveClassifier({"good": 0.25}), n_samples=20, listener=calls.append)
     assert len(calls) >= 2
     assert attribution.scores.tolist() == again.scores.tolist()

@@ -1,4 +1,4 @@
-"""Attribution, Attributions, units, tokens, windows, rows and frames."""
+"""The result of an explanation: units and tokens with their scores, and lists of results."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

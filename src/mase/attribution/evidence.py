@@ -1,4 +1,4 @@
-"""Evidence and the verdict.
+"""What the model said without the best units, and the verdict on a result.
 
 The rule and the figures behind it are in docs/reading.md; experiments/places.py counts how often it is right.
 """

@@ -1,7 +1,7 @@
-"""Read and write schema 2, read schema 1; the types do the checking.
+"""Results as JSON: schema 2 is written, schemas 1 and 2 are read.
 
 The types of the fields of `Attribution` define the schema: msgspec checks plain JSON against them and exports them as
-JSON Schema. `mase.attribution.json` checks what types cannot express.
+JSON Schema.
 """
 
 import codecs

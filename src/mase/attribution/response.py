@@ -1,4 +1,4 @@
-"""Prediction, Response, Interaction, Answer and its citations."""
+"""Parts of a result: prediction, responses, interactions, notes, fit, and answers with their sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

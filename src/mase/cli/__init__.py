@@ -1,4 +1,4 @@
-"""The group: lazy commands, exit codes, messages in the command's words."""
+"""The command `mase`: subcommands that are imported when they run, exit codes, and messages in its own words."""
 
 import os
 import re
@@ -232,11 +232,11 @@ def _current(argument: str) -> str:
     name, sign, value = str(argument).partition("=")
     if name not in FORMER or not name.startswith("--"):
         return argument
-    tell(f"mase: warning: {name} is gone in mase 0.5; use {FORMER[name]}")
+    tell_deprecated(name, FORMER[name])
     return FORMER[name] + sign + value
 
 
-# Commands and options of earlier releases, gone in 0.5.
+# Deprecated commands and options, and what replaces them.
 FORMER = {"doctor": "check", "--granularity": "--units"}
 
 
@@ -276,7 +276,7 @@ class LazyGroup(click.Group):
         """
         if cmd_name in FORMER:
             if not ctx.meta.setdefault(f"mase.{cmd_name}", False):
-                tell(f"mase: warning: mase {cmd_name} is gone in mase 0.5; use mase {FORMER[cmd_name]}")
+                tell_deprecated(f"mase {cmd_name}", f"mase {FORMER[cmd_name]}")
             ctx.meta[f"mase.{cmd_name}"] = True
             cmd_name = FORMER[cmd_name]
         if cmd_name in self.registry:
@@ -413,6 +413,11 @@ def complain(message: str) -> None:
 def _line(message: str) -> str:
     """Return a message for the command, in one line; messages of other packages may have several."""
     return _printable(" ".join(line.strip() for line in spelled(message).splitlines() if line.strip()))
+
+
+def tell_deprecated(what: str, instead: str) -> None:
+    """Write a line about what is deprecated on standard error."""
+    tell(f"mase: warning: {what} is deprecated and will be removed in 0.5; use {instead}")
 
 
 def tell(message: str) -> None:

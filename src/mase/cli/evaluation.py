@@ -1,4 +1,4 @@
-"""Evaluate methods for a command, and show the tables."""
+"""What `mase evaluate` does, and the tables that it writes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

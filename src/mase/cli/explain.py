@@ -1,4 +1,4 @@
-"""`mase explain` and `mase cite`."""
+"""The commands `mase explain` and `mase cite`."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Explain the texts of a command, and write their results."""
+"""What `mase explain` and `mase cite` do with texts, and how a file of results is resumed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Files of a command: refuse, append, overwrite, resume."""
+"""The files that commands write: refused, appended to or overwritten, and whole or not at all."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""`mase check`, `models`, `methods`."""
+"""The commands `mase check`, `mase models` and `mase methods`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Texts and contexts of a command."""
+"""The texts and contexts that commands read."""
 
 import json
 import os

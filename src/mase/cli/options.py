@@ -1,4 +1,4 @@
-"""The shared option groups, and opening the model."""
+"""The options that several commands share, and how they open a model."""
 
 import csv
 import re
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
-from mase.cli import tell
+from mase.cli import tell_deprecated
 from mase.defaults import AUTO, CONFIDENCE, LONG, MAX_NEW_TOKENS, OVERLAP, POOLINGS, PRECISIONS, REFERENCES, NSamples
 from mase.document import TEXT
 from mase.errors import OptionError, UnknownNameError
@@ -252,7 +252,7 @@ def explainer_options(typed: Mapping[str, Any]) -> dict[str, Any]:
     for name in (*_METHOD_PARTS, "long"):
         if typed.get(name) is not None:
             instead = f"--method NAME+{name}=VALUE" if name in _METHOD_PARTS else "--windows"
-            tell(f"mase: warning: --{name} is gone in mase 0.5; use {instead}")
+            tell_deprecated(f"--{name}", instead)
     if parts := {name: typed[name] for name in _METHOD_PARTS if typed.get(name) is not None}:
         result["method"] = Variant(typed.get("method"), parts)
     rule: dict[str, Any] = {name: typed.get(name) for name in _STOPPING}

@@ -1,4 +1,4 @@
-"""Designs: schemes that choose the points at which the model is evaluated. One file per scheme."""
+"""Designs: schemes that choose the points at which the model is evaluated."""
 
 from typing import TYPE_CHECKING
 

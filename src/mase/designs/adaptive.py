@@ -1,4 +1,4 @@
-"""Focused rounds, close-up."""
+"""Designs whose rows follow from the scores so far: focused rounds, and a close-up of the strongest units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Shapley kernel, leverage scores."""
+"""Designs over the sizes of coalitions: the Shapley kernel and leverage scores."""
 
 from dataclasses import dataclass, replace
 from itertools import combinations, islice

@@ -1,4 +1,4 @@
-"""Iid, antithetic, orthogonal, moment-matched, Sobol, path, Gauss-Legendre, text only."""
+"""Designs of Gaussian weights: independent, antithetic, orthogonal, moment-matched, Sobol, and along a path."""
 
 from dataclasses import dataclass, replace
 
@@ -87,7 +87,7 @@ class MomentMatched(Gaussian):
         if n <= p:
             raise TooFewSamplesError(
                 f"n_samples leaves {n} for the scores, expected more than {p}, the number of coordinates, for "
-                "design='moment-matched'; use a larger n_samples"
+                "method='NAME+design=moment-matched'; use a larger n_samples"
             )
         noise = rng.standard_normal((n, p))
         noise -= noise.mean(axis=0)
@@ -121,8 +121,8 @@ class Sobol(Gaussian):
         p = distribution.covariance.size
         if p > qmc.Sobol.MAXDIM:
             raise OptionError(
-                f"the text has {p} coordinates, expected at most {qmc.Sobol.MAXDIM} for design='sobol'; use "
-                "design='orthogonal'"
+                f"the text has {p} coordinates, expected at most {qmc.Sobol.MAXDIM} for the design 'sobol'; use "
+                "method='NAME+design=orthogonal'"
             )
         points = qmc.Sobol(p, scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
         half = 2.0 ** -(_BITS + 1)  # Clip by half a step, because 0 and 1 map to infinity.

@@ -1,4 +1,4 @@
-"""Bernoulli, independent, Hadamard, leave-one-out, LIME twice."""
+"""Designs that mask: Bernoulli, Hadamard, leave-one-out, and those of LIME."""
 
 from dataclasses import dataclass, replace
 

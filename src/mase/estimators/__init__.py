@@ -1,4 +1,4 @@
-"""Estimators: compute coefficients and their covariance from coordinates and responses. One file per estimator."""
+"""Estimators: coefficients and their covariance from coordinates and responses."""
 
 from typing import TYPE_CHECKING
 

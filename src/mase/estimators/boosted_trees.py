@@ -69,7 +69,7 @@ class BoostedTrees:
         if len(np.unique(problem.z)) > 2:
             raise OptionError(
                 "estimator 'boosted-trees' got rows of many values, expected words that are there or not; use "
-                "design='independent' or estimator='least-squares'"
+                "method='NAME+design=independent' or 'NAME+estimator=least-squares'"
             )
         if problem.unlimited:
             return LeastSquares().fit(replace(problem, weights=np.ones(problem.n)))

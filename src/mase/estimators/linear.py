@@ -1,4 +1,4 @@
-"""Least squares, ridge twice, constrained."""
+"""Least squares, ridge regressions, constrained regression, and the closed forms of Theorem 1."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -17,7 +17,8 @@ def moment_rows(problem: Problem) -> Floats:
     """Return the n terms y_i z_i `(n, p)` whose mean is b of Eq. lp, with y_i = f(c_i) - f(x0)."""
     if problem.base is None:
         raise OptionError(
-            "the rows of the design have no common centre, expected a design with one; use estimator='least-squares'"
+            "the rows of the design have no common centre, expected a design with one; use "
+            "method='NAME+estimator=least-squares'"
         )
     share = problem.weights / problem.weights.mean()
     return np.asarray(((problem.y - problem.base) * share)[:, None] * problem.z)
@@ -88,7 +89,8 @@ class MeanGradient:
         """
         if problem.gradients is None:
             raise CapabilityError(
-                "estimator 'mean-gradient' needs gradients, got responses only; use estimator='least-squares'"
+                "estimator 'mean-gradient' needs gradients, got responses only; use "
+                "method='NAME+estimator=least-squares'"
             )
         gamma = np.average(problem.gradients, axis=0, weights=problem.weights)
         spread = (problem.gradients - gamma) * (problem.weights / problem.weights.mean())[:, None]

@@ -1,4 +1,4 @@
-"""Lasso twice, the linear program, Dantzig."""
+"""Sparse estimators: the lasso, the linear program of MASE_Sparse, and the Dantzig selector."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -214,7 +214,7 @@ class PenalisedLasso:
             return None
         return (
             f"no effect is above the penalty of {self.alpha:g}, in the unit of the response, so all scores are 0; use "
-            f"estimator='penalised-lasso(alpha={largest / 100:.1g})'"
+            f"mase.methods.resolve(NAME, estimator='penalised-lasso(alpha={largest / 100:.1g})')"
         )
 
 

@@ -1,4 +1,4 @@
-"""The tables of metrics and masking operators; imports nothing.
+"""The tables of metrics and of masking operators.
 
 >>> from mase.metrics import METRICS
 >>> METRICS["delta-accuracy"](ks=(1, 5)).columns[1].name

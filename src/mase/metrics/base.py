@@ -1,4 +1,4 @@
-"""The base class, and the choice of metrics."""
+"""The interface of metrics, and how metrics are chosen by name."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

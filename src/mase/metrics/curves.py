@@ -1,4 +1,4 @@
-"""AOPC and its normalised form, deletion, insertion, comprehensiveness, sufficiency, upper bound."""
+"""Metrics of masking more and more words: flips, log-odds, AOPC, deletion, insertion and rationales."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Evaluate: methods on many texts, text by text."""
+"""`mase.evaluate`: methods, or given attributions, judged on many texts."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Scores that other tools made, mapped to the words of a model."""
+"""Scores that other tools made, matched to the words of a model."""
 
 import json
 import os

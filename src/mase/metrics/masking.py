@@ -1,4 +1,4 @@
-"""Order words, mask them, ask the model."""
+"""Mask the words of a text in an order, and ask the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Infidelity, max-sensitivity, agreement of seeds and methods."""
+"""Metrics that ask again: infidelity, max-sensitivity, and the agreement of seeds and methods."""
 
 import json
 from contextlib import nullcontext

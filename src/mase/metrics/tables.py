@@ -1,4 +1,4 @@
-"""Tables with the best marked, as text, Markdown, CSV, LaTeX, HTML."""
+"""Tables of results with the best marked, as text, Markdown, CSV, LaTeX and HTML."""
 
 import csv
 import re

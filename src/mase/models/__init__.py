@@ -1,4 +1,4 @@
-"""Models: one file per framework turns what users have into the protocols `Model` and `Probe`.
+"""Models: what users have, as a `Model` that is asked about a text through a `Probe`.
 
 `mase.models.open` chooses the right one for an object.
 """

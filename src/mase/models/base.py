@@ -1,4 +1,4 @@
-"""Model and Probe, two base classes with defaults; Binding; Wrapper."""
+"""The interfaces of models and probes, what they may offer beside, and models that wrap another one."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +72,7 @@ class Binding:
         """
         if not np.isin(coordinates, (0.0, 1.0)).all():
             raise CapabilityError(
-                f"{owner} can only keep or mask words, expected coordinates 0 and 1; use design='bernoulli'"
+                f"{owner} can only keep or mask words, expected coordinates 0 and 1; use method='NAME+design=bernoulli'"
             )
         kept: Bools = (coordinates[:, self.coordinate_of_token] == 1) | (self.coordinate_of_token < 0)
         return kept

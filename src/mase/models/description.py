@@ -1,4 +1,4 @@
-"""What a model was taken for.
+"""What a model was taken for, and what the head of a classifier returns.
 
 No framework is imported.
 """

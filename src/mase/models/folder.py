@@ -1,7 +1,7 @@
-"""Open a folder or hub model: safetensors only, no code of the folder, size limits.
+"""Open the folder of a model, or one of the hub: safetensors only, no code, and within limits of size.
 
-Their code is not run unless the user trusts it. This is the only module that calls `from_pretrained`, and it never lets
-transformers ask a question on standard input.
+The code of a folder is not run unless the user trusts it. This is the only module that calls `from_pretrained`, and it
+never lets transformers ask a question on standard input.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Any function from texts or records to scores."""
+"""Functions from texts or records to scores, as black boxes."""
 
 from collections import abc
 from collections.abc import Callable as Function

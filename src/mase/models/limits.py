@@ -1,4 +1,4 @@
-"""Read files of others within written limits.
+"""Files that others made, read within written limits.
 
 Each limit is well above the largest published model that we know of, so that no legitimate folder is refused. Each
 limit is also low enough that reading a folder takes at most seconds, and some hundred megabytes besides the weights.

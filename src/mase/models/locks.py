@@ -1,4 +1,4 @@
-"""Locks, and settings of the whole process."""
+"""Locks, and settings that belong to the whole process."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Is it a path, a URL or a name."""
+"""Whether a string is a path, a URL or a name on the hub."""
 
 import os
 import re

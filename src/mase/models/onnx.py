@@ -1,4 +1,4 @@
-"""Sessions and folders of ONNX, and the export of the bundled models."""
+"""Sessions of ONNX Runtime, and folders with a `model.onnx`."""
 
 import hashlib
 import os

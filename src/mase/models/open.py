@@ -1,4 +1,4 @@
-"""A name, folder, URL, object or code reference becomes a Model.
+"""From a name, a folder, a URL or an object to a `Model`.
 
 The built-in adapters are tried in the order of the table, from the most specific to the most general. Adapters of other
 packages are tried before the last one, which accepts any callable. No adapter imports a framework to recognise an

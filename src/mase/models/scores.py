@@ -1,4 +1,4 @@
-"""Whatever a model returns becomes checked scores (n, k) and labels.
+"""From whatever a model returns to checked scores `(n, k)` and labels.
 
 torch does not say whether numbers in [0, 1] are probabilities or logits. The operation that computed them does: a
 sigmoid gives probabilities, and a linear layer gives logits. The only record of the operation is the name of `grad_fn`.

@@ -1,4 +1,4 @@
-"""Read the tokenizer of a folder within written limits.
+"""The tokenizer of a folder, checked before it is built.
 
 The engine of `tokenizers` (Oniguruma) tries one way to match after the other. A repeat inside a repeat, or many choices
 in a row, give exponentially many ways. Published tokenizers use much simpler patterns. A pattern with an element that

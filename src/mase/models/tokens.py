@@ -1,4 +1,4 @@
-"""From a document to tokens, whatever the tokenizer.
+"""From a document to tokens, whatever the tokenizer is.
 
 This module imports no framework.
 """

@@ -1,4 +1,4 @@
-"""Procedures: explanation methods that are not a single regression. One file per procedure."""
+"""Procedures: methods that are not a single regression."""
 
 from typing import TYPE_CHECKING
 

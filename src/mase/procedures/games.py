@@ -1,4 +1,4 @@
-"""Partition SHAP, Sobol' indices, permutation importance, random."""
+"""Partition SHAP, Sobol' indices, permutation importance, and random scores."""
 
 import heapq
 from collections.abc import Iterator

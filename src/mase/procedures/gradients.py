@@ -1,4 +1,4 @@
-"""Gradient norm, sequential IG, Deep SHAP."""
+"""Gradient norms, sequential integrated gradients, and Deep SHAP."""
 
 from dataclasses import dataclass
 

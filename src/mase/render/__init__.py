@@ -1,3 +1,3 @@
-"""Display attributions in a terminal, as HTML and as figures, with one module each."""
+"""Results as people read them: in a terminal, as HTML and as figures."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Answers with their sources.
+"""Answers of language models with their sources.
 
 Every part of the answer is followed by the numbers of its sources, which are links. Before a source stand its number
 and the letters of the parts that it supports, which lead back. The sources are shaded for the whole answer, and for one

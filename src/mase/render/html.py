@@ -1,4 +1,4 @@
-"""Pages: escaping, CSP, views.
+"""Pages: escaping, the content security policy, and what a page shows of a result.
 
 Jinja escapes everything that comes from outside (texts, labels, names). The page's content security policy allows only
 its own style sheet, by checksum.

@@ -1,4 +1,4 @@
-"""Pieces of a text, colours, shades, bars."""
+"""How a text is marked: its pieces, colours, shades and bars."""
 
 import math
 import re

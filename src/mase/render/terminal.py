@@ -1,4 +1,4 @@
-"""Heat map, summary, answers and lists in a terminal."""
+"""Results in a terminal: heat maps, summaries, answers and lists."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

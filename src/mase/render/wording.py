@@ -1,4 +1,4 @@
-"""All sentences about a result: facts, meanings, numbers, legend.
+"""The sentences about a result: facts, meanings, numbers and the legend.
 
 The names of the marks are ``for`` and ``against``, ``strong`` (unsigned scores), ``arbitrary`` (scores that are not
 estimates), ``insignificant for`` and ``insignificant against`` (the interval includes 0), and ``unread`` (cut off).

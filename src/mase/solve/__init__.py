@@ -1,3 +1,3 @@
-"""The regression behind every explanation: problem, covariance, stopping rule and quality of the fit."""
+"""What every method runs on: the oracle that asks the model, and the regression with its rounds and quality."""
 
 __all__: list[str] = []

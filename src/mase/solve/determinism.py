@@ -1,4 +1,4 @@
-"""Cost, and models that answer the same row differently."""
+"""What an explanation costs, and models that answer the same row differently."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

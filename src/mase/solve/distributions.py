@@ -1,4 +1,4 @@
-"""Mask rates (today: laws) and Gaussian covariances."""
+"""Distributions of rows: mixtures of mask rates, and covariances of Gaussian weights."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

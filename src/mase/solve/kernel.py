@@ -1,4 +1,4 @@
-"""The kernel of `mase.estimators.kernel_ridge`: how alike two copies of a text are, and its means over mask rates."""
+"""How alike two masked copies are: the product kernel, its means over mask rates, and linear algebra."""
 
 from collections.abc import Iterator
 from contextlib import ContextDecorator

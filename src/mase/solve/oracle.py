@@ -1,4 +1,4 @@
-"""Asks the model: cache of rows, batches, half precision."""
+"""The oracle: it asks the model in batches, remembers rows, and tries half precision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Rows, Problem, Estimate: the values that the parts exchange."""
+"""What the parts of a regression exchange (rows, problem, estimate), and what designs and estimators offer."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Fit, held out, split half, interactions, and their notes.
+"""How good a fit is: R², held out and split half, interactions, and the notes about them.
 
 Nothing is evaluated for them: the rows are those of the regression. See `docs/mathematics.md`.
 """
@@ -23,7 +23,7 @@ from mase.solve.strategy import Stopping
 from mase.statistics import holm
 
 # Warn below these thresholds. The second is such that as many validation texts have the note as before. Below the
-# third, of held-out R^2, the strongest scores under a prior are mostly too near 0 (2026-11-28-more-samples.md there).
+# third, of held-out R^2, the strongest scores under a prior are mostly too near 0.
 _POOR_R2 = 0.5
 _UNSTABLE = 0.78
 _LOW_SCORES_R2 = 0.4

@@ -1,4 +1,4 @@
-"""Draw, ask, fit, assess, next round; several classes from the same rows."""
+"""A regression in rounds: draw, ask, fit, assess; several classes from the same rows."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -48,25 +48,27 @@ def check_compatible(oracle: Oracle, design: Design, estimator: Estimator, sampl
     if oracle.binary and (slopes or not np.isin(sample.coordinates, (0.0, 1.0)).all()):
         raise OptionError(
             f"method {oracle.method!r} masks whole words, expected a design of zeros and ones and an estimator "
-            "without gradients; use design='bernoulli', or a method that scales embeddings, such as 'mase-nlgp'"
+            "without gradients; use method='NAME+design=bernoulli', or a method that scales embeddings, such as "
+            "'mase-nlgp'"
         )
     uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
     mixed = sample.laws is not None and np.ptp(sample.laws.shares, axis=1).any()
     if estimator.needs_base and (design.rounds > 1 or uneven or mixed):
         raise OptionError(
             f"method {oracle.method!r} draws rows with unequal weights or from several distributions, for which a "
-            "closed-form moment is biased, expected a regression; use estimator='least-squares'"
+            "closed-form moment is biased, expected a regression; use method='NAME+estimator=least-squares'"
         )
     if not slopes and not sample.deviations.any():
         raise OptionError(
             f"method {oracle.method!r} has rows that do not deviate from their centre, expected an estimator that "
-            "uses gradients; use estimator='mean-gradient' or design='path'"
+            "uses gradients; use method='NAME+estimator=mean-gradient' or 'NAME+design=path'"
         )
     n, p = len(sample.coordinates), oracle.size
     if sample.exhaustive and n <= p and not (slopes or estimator.needs_base or sample.n_exact):
         raise OptionError(
             f"method {oracle.method!r} has a design of {n} different rows, expected more than {p} for {p} scores and "
-            "an intercept; use estimator='moment', which has the text as one more row, or design='bernoulli'"
+            "an intercept; use method='NAME+estimator=moment', which has the text as one more row, or "
+            "method='NAME+design=bernoulli'"
         )
 
 

@@ -1,4 +1,4 @@
-"""Strategy, Solution, stopping, solving again."""
+"""What a method does with an oracle: strategies, solutions, stopping rules, and solving again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

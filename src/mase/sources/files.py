@@ -1,4 +1,4 @@
-"""CSV, TSV, JSON Lines, Parquet, lines, compressed or not."""
+"""Tables and lines in files: CSV, TSV, JSON Lines, Parquet and text, compressed or not."""
 
 import bz2
 import codecs

@@ -1,4 +1,4 @@
-"""From a row to a document, its id and kept columns."""
+"""From a row of a table to a document, its id and the columns that are kept."""
 
 import json
 from array import array

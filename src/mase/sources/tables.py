@@ -1,4 +1,4 @@
-"""Files, frames and lists that can be read again."""
+"""Files, frames and lists as tables that can be read again."""
 
 import hashlib
 import json

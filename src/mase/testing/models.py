@@ -1,7 +1,7 @@
-"""Models with known answers.
+"""Models with known answers: probes, classifiers, and a language model that looks things up.
 
-FOLDER holds it (120 kB): any function that takes the folder of a language model takes it. The README in it says how it
-was trained.
+FOLDER holds the language model (120 kB): any function that takes the folder of a language model takes it. The README in
+it says how it was trained.
 """
 
 from collections.abc import Callable, Mapping, Sequence

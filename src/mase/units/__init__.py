@@ -1,4 +1,4 @@
-"""Units: the parts of a text that are in or out as one, such as words or sentences. One file for each splitter."""
+"""Units: the parts of a text that are in or out as one, such as words or sentences."""
 
 import re
 from collections.abc import Callable, Iterable

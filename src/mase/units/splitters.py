@@ -1,4 +1,4 @@
-"""Word, wordpunct, token, line, paragraph, document, phrase, sentence, dictionary, regex, function."""
+"""Splitters of texts into units, and from tokens to units and coordinates."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""The table of engines and their base class."""
+"""Engines: where the workers of a run are, and what driver and workers tell each other."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Worker processes of this machine, or none."""
+"""Workers in processes of this machine, or in this process."""
 
 import os
 import pickle

@@ -1,7 +1,4 @@
-"""Write the report folder, whole or not at all.
-
-`mase_corpora.report:write_report` writes it.
-"""
+"""The report of a run: a folder that is written whole or not at all."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""The page of a run and its sections."""
+"""The page of a report and its sections."""
 
 import hashlib
 import re

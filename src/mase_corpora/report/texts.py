@@ -1,4 +1,4 @@
-"""The searchable list of texts.
+"""The searchable list of texts in a report.
 
 A page that was opened as a file may not fetch data, but it may load scripts. Each file is one call whose argument is
 JSON, and the page inserts what it gets as text only.

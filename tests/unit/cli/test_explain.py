@@ -1,214 +1,272 @@
 """Tests of `mase.cli.explain`."""
 
+import csv
 import json
 import os
+import re
 
 import pytest
-from click.testing import CliRunner
-from tests.language_models import ANSWER
 from tests.unit.cli.commands import command
 
-import mase
-from mase.attribution.json import load_many
-from mase.cli import main
+from mase.attribution.json import Failure, load_many
+from mase.errors import DataError, ModelError
 
-PARROT = "tests.language_models:parrot"
-CAT = "The cat sat.\nIt was warm.\n"
-DOG = "Nobody saw it. The dog ran.\n"
+pytestmark = pytest.mark.filterwarnings("ignore:the model .* has no checksum")
 
-
-@pytest.fixture
-def cite(tmp_path, monkeypatch):
-    """Run `mase cite -m PARROT ...` in a folder with two texts."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cat.txt").write_text(CAT)
-    (tmp_path / "dog.txt").write_text(DOG)
-
-    def run(*arguments, model=PARROT, **settings):
-        return CliRunner().invoke(main, ["cite", "-m", model, *map(str, arguments)], **settings)
-
-    return run
+GOOD, BAD = "a good film", "a dull film"
 
 
-BOTH = ("--context", "cat.txt", "dog.txt", "--query", "What happened?")
-
-
-def test_each_sentence_of_the_answer_has_the_sentence_that_it_is_from(cite):
-    found = cite(*BOTH, "--json")
-    assert (found.exit_code, found.stderr) == (0, "")
-    plain = json.loads(found.stdout)
-    assert [(field["name"], field["fixed"]) for field in plain["document"]] == [
-        ("cat.txt", False), ("dog.txt", False), ("query", True),
-    ]  # fmt: skip
-    assert plain["answer"]["text"] == ANSWER
-    assert plain["answer"]["generated"]
-    best = {one["name"]: plain["units"][one["order"][0]]["text"] for one in plain["responses"]}
-    assert best == {"answer": best["answer"], "The cat sat.": "The cat sat.", "The dog ran.": "The dog ran."}
-    assert plain["method"]["units"] == "sentence"
-
-
-def test_the_screen_shows_the_sources_by_their_files(cite):
-    found = cite(*BOTH)
+def test_one_text_is_a_heat_map(mase_cli):
+    found = mase_cli(GOOD)
     assert found.exit_code == 0
-    assert "cat.txt" in found.stdout
-    assert "The dog ran." in found.stdout
-    assert cite(*BOTH, "-q").stdout == ""
+    assert found.stderr == ""
+    assert "good⁺⁺⁺ film" in found.stdout
+    assert "1 95.0 %" in found.stdout
+    assert not found.stdout.startswith("1 ─")
 
 
-def test_the_options_are_those_of_the_function(cite):
-    given = ("--answer", "The cat ran.", "--units", "document", "--seed", 3, "--n-samples", 4, "--link", "probability")
-    found = json.loads(cite(*BOTH, *given, "--template", "{dog.txt} | {cat.txt} ? {query}", "--json").stdout)
-    same = mase.cite(
-        _parrot(), context={"cat.txt": CAT.strip(), "dog.txt": DOG.strip()}, query="What happened?",
-        answer="The cat ran.", units="document", seed=3, n_samples=4, link="probability",
-        template="{dog.txt} | {cat.txt} ? {query}",
-    )  # fmt: skip
-    assert found["responses"][0]["scores"] == same.scores.tolist()
-    assert (found["answer"]["generated"], found["seed"], len(found["units"])) == (False, 3, 2)
-    assert found["model"]["template"] == "{dog.txt} | {cat.txt} ? {query}"
-    rather = json.loads(cite(*BOTH, "--answer", "The cat sat.", "--against", "Nobody saw it.", "--json").stdout)
-    assert [(one["against"], one["link"]) for one in rather["responses"]] == [("Nobody saw it.", "log-probability")]
-    short = json.loads(cite(*BOTH, "--max-new-tokens", 3, "--parts", "word", "--json").stdout)
-    assert [one["name"] for one in short["responses"]] == ["answer", "The", "cat", "sat."]
-
-
-def _parrot():
-    from tests.language_models import parrot
-
-    return parrot
-
-
-def test_files_keep_their_order_and_take_the_names_that_tell_them_apart(cite, tmp_path):
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "cat.txt").write_text("It was warm.\r\n\r\n")
-    given = ("--context", "dog.txt", "-", "more/cat.txt", "--query", "What?", "--context=cat.txt", "--json")
-    plain = json.loads(cite(*given, input="The sun shone.\n").stdout)
-    names = [field["name"] for field in plain["document"]]
-    assert names == ["dog.txt", "standard input", "more/cat.txt", f"{tmp_path.name}/cat.txt", "query"]
-    texts = [field["text"] for field in plain["document"]]
-    assert texts[1:3] == ["The sun shone.", "It was warm."]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="file names are no bytes")
-def test_a_file_name_that_is_no_text_is_one_on_every_surface(cite, tmp_path):
-    name = os.fsdecode(b"caf\xe9.txt")
-    (tmp_path / name).write_text(CAT)
-    plain = json.loads(cite("--context", name, "--query", "What?", "--json").stdout)
-    assert plain["document"][0]["name"] == "caf\ufffd.txt"
-
-
-def test_a_file_with_the_name_of_another_field_is_a_source(cite, tmp_path):
-    (tmp_path / "query").write_text("The cat sat.")
-    plain = json.loads(cite("--context", "query", "--query", "What?", "--json").stdout)
-    assert [field["name"] for field in plain["document"]] == [f"{tmp_path.name}/query", "query"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "has no text"), (b" \n\n", "has no text"), (b"The c\xe4t", "is not UTF-8 at byte 5 (0xe4)"),
-        (b"\xff\xfeT\x00", "is UTF-16"), (b"%PDF-1.7 x", "save it as plain text"), (b"PK\x03\x04", "unpack it first"),
-        (b"The\0cat", "NUL"), (None, "No such file"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_text_is_one_line_before_any_model_loads(content, message, cite, tmp_path):
-    if content is not None:
-        (tmp_path / "bad.txt").write_bytes(content)
-    found = cite("--context", "cat.txt", "bad.txt", "--query", "What?", model="nobody/has-this-model")
-    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (1, "", 1)
-    assert found.stderr.count("bad.txt") == 1 or content is None
-    assert message in found.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--query", "What?"), 2, "--context"), (("--context", "--query", "What?"), 2, "--context"),
-        (("--context", "cat.txt", "./cat.txt"), 2, "./cat.txt twice"), (("--context", "-", "-"), 2, "twice"),
-        (("--context", ""), 2, "empty file name"), (("--context", "."), 1, "it is a folder"),
-        ((*BOTH, "--link", "margin"), 2, "--link"), ((*BOTH, "--units", "letter"), 2, "--units"),
-        ((*BOTH, "--against", ANSWER), 1, "expected another text than the answer"),
-        ((*BOTH, "--template", "{nothing}"), 1, "'nothing'"), ((*BOTH, "--answer", " "), 1, "--answer ' '"),
-        ((*BOTH, "--answer", ""), 1, "--answer ''"), ((*BOTH, "--against", ""), 1, "--against ''"),
-        ((*BOTH, "--html", "cat.txt"), 2, "the same file"), ((*BOTH, "-o", "found.pptx"), 1, "pptx"),
-    ],
-)  # fmt: skip
-def test_awkward_input_is_an_error_that_names_it(arguments, code, message, cite):
-    found = cite(*arguments)
-    assert (found.exit_code, found.stdout) == (code, "")
-    assert message in found.stderr
-
-
-def test_files_of_results_hold_the_answer_and_are_not_overwritten_unasked(cite, tmp_path):
-    outputs = [part for name in ("a.jsonl", "a.csv", "a.txt", "a.html") for part in ("-o", name)]
-    found = cite(*BOTH, *outputs, "--html", "b.html", "-q")
-    assert (found.exit_code, found.stdout) == (0, "")
-    assert mase.load(tmp_path / "a.jsonl").answer.text == ANSWER
-    assert "The dog ran." in (tmp_path / "a.csv").read_text()
-    for name in ("a.jsonl", "b.html"):
-        before = (tmp_path / name).read_bytes()
-        refused = cite(*BOTH, "--html" if name == "b.html" else "-o", name)
-        assert (refused.exit_code, refused.stdout) == (1, "")
-        assert f"'{name}' is not empty; --overwrite replaces it" in refused.stderr
-        assert (tmp_path / name).read_bytes() == before
-    assert cite(*BOTH, "-o", "a.jsonl", "--seed", 1, "--overwrite", "-q").exit_code == 0
-    assert [result.seed for result in load_many(tmp_path / "a.jsonl")] == [1]
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("lstm-imdb", "mase explain"), ("tests.language_models:predict_proba", "expected a folder or name"),
-        ("http://localhost:1/v1", "--server http://localhost:1/v1 -m NAME"), ("no.such.module:model", "no.such"),
-    ],
-)  # fmt: skip
-def test_a_model_that_generates_nothing_says_what_to_do(model, message, cite):
-    found = cite(*BOTH, model=model)
-    assert found.exit_code in (1, 2)
-    assert message in found.stderr
-
-
-def test_options_that_do_not_apply_to_a_model_are_usage_errors(cite):
-    assert "got --download with the code" in cite(*BOTH, "--download").stderr
-    found = cite(*BOTH, "--server", "http://localhost:1/v1", "--device", "cuda", model="name")
-    assert (found.exit_code, "got --device with a model on a server" in found.stderr) == (2, True)
-
-
-def test_explain_explains_the_answer_to_a_prompt(cite):
-    found = CliRunner().invoke(main, ["explain", "-m", PARROT, "--json", "The cat sat. It was warm."])
+def test_json_is_alone_on_standard_output(mase_cli):
+    found = mase_cli(
+        GOOD, "--json", "--target", "neg", "--seed", "5", "--link", "log-probability", "--batch-size", "16"
+    )
     plain = json.loads(found.stdout)
-    assert plain["answer"]["text"] == ANSWER
-    assert [one["name"] for one in plain["responses"]] == ["answer"]
-    assert {plain["units"][unit]["text"] for unit in plain["responses"][0]["order"][:3]} == {"The", "cat", "sat."}
+    (field,), (response,) = plain["document"], plain["responses"]
+    assert (field["text"], response["name"], plain["seed"], response["link"]) == (GOOD, "neg", 5, "log-probability")
+    assert plain["method"]["batch_size"] == 16
+    assert found.stdout.count("\n") == 1
+    assert mase_cli(GOOD, "-o", "-").stdout.startswith('{"schema": "mase.attribution/2"')
 
 
-def test_help_is_instant_and_has_examples():
-    found = command("cite", "--help")
-    assert "mase cite --server" in found.stdout
-    assert found.returncode == 0
+def test_every_output_tests_the_best_words_unless_told_not_to(mase_cli, tmp_path):
+    path = tmp_path / "found.jsonl"
+    shown = mase_cli(f"{GOOD}, and so on", "-o", str(path)).stdout
+    (found,) = load_many(path)
+    assert len(found.evidence.without) == 5 < len(found.words)
+    assert shown.rstrip().splitlines()[-1].startswith("without the 5 words most for ")
+    assert json.loads(mase_cli(GOOD, "--json", "--evidence", "0").stdout)["evidence"] is None
+
+
+def test_a_label_wins_over_an_index(mase_cli):
+    assert json.loads(mase_cli(GOOD, "--json", "--target", "1").stdout)["responses"][0]["name"] == "1"
+    assert json.loads(mase_cli(GOOD, "--json", "--target", "0").stdout)["responses"][0]["name"] == "neg"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["", "-q"], "text '' "), ([GOOD, "--target", "positive"], "unknown target 'positive'"),
+        (["crash"], "fell over"),
+        ([GOOD, "--target", "7"], "or an index from 0 to 1"), ([GOOD, "--method", "maze"], "did you mean 'mase'"),
+        ([GOOD, "--method", "mase-gradient"], "embedding"),
+        ([GOOD, "--method", "mase+estimator=magic"], "unknown estimator"),
+        ([GOOD, "--method", "mase+reference=unk"], "reference"),
+    ],
+)  # fmt: skip
+def test_expected_errors_are_one_line_and_exit_1(mase_cli, arguments, message):
+    found = mase_cli(*arguments)
+    assert found.exit_code == 1
+    assert found.stdout == ""
+    assert found.stderr.startswith("mase: error: ")
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [GOOD, "-i", "x"], [GOOD, "--n-samples", "1"], [GOOD, "--seed", "-1"], [GOOD, "--batch-size", "0"],
+        [GOOD, "--batch-size", "some"], [GOOD, "--nonsense"], [GOOD, "--link", "odds"], [GOOD, "--sigma", "wide"],
+        [GOOD, "--granularity", "letter"],
+    ],
+)  # fmt: skip
+def test_usage_errors_exit_2(mase_cli, arguments):
+    found = mase_cli(*arguments)
+    assert found.exit_code == 2
+    assert "Usage:" in found.stderr
+
+
+def test_messages_command_no_terminal(mase_cli):
+    found = mase_cli(GOOD, "--target", "\x1b[31m\x9b")
+    assert found.exit_code == 1
+    assert not set(found.stderr) & set("\x1b\x9b")
+
+
+def test_several_texts_are_numbered_and_counted(mase_cli):
+    found = mase_cli(GOOD, BAD)
+    assert found.exit_code == 0
+    assert re.search(r"^1 ─", found.stdout, re.MULTILINE)
+    assert re.search(r"^2 ─", found.stdout, re.MULTILINE)
+    assert re.fullmatch(r"2 texts explained, .*\n", found.stderr)
+
+
+def test_a_file_with_bad_lines_goes_on_and_exits_1(mase_cli, tmp_path):
+    source, output, html = tmp_path / "in.txt", tmp_path / "new" / "out.jsonl", tmp_path / "new" / "out.html"
+    source.write_bytes(b"\xef\xbb\xbfa good film\r\n\n  \nbad \xff bytes\nplease crash\nna\xc3\xafve good\n\n \n")
+    found = mase_cli("-i", str(source), "-o", str(output), "--html", str(html), "--json")
+    assert found.exit_code == 1
+    assert found.stdout == output.read_text(encoding="utf-8")
+    results = load_many(output)
+    assert [type(result).__name__ for result in results] == ["Attribution", *["Failure"] * 4, "Attribution"]
+    assert [results[0].text, results[5].text] == ["a good film", "naïve good"]
+    failures = [result for result in results if isinstance(result, Failure)]
+    assert [(one.line, one.error) for one in failures] == [
+        (2, "EmptyTextError"), (3, "EmptyTextError"), (4, "InvalidTextError"), (5, "ModelError"),
+    ]  # fmt: skip
+    assert f"'{source}' is not UTF-8 at byte 24 (0xff)" in failures[2].message
+    assert source.read_bytes()[24] == 0xFF
+    lines = found.stderr.splitlines()
+    assert [line.split(":")[2].strip() for line in lines[:4]] == ["line 2", "line 3", "line 4", "line 5"]
+    assert "2 texts explained, 4 failed" in found.stderr
+    assert f"wrote {output}" in lines
+    assert f"wrote {html}" in lines
+    page = html.read_text(encoding="utf-8")
+    assert "2 texts explained" in page
+
+
+def test_outputs_are_checked_before_any_work(mase_cli, tmp_path, monkeypatch):
+    source = tmp_path / "in.txt"
+    source.write_text(GOOD)
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: pytest.fail("the model was loaded"))
+    for option in ("-o", "--html"):
+        for path in (tmp_path, source / "below"):
+            found = mase_cli(GOOD, option, str(path))
+            assert (found.exit_code, found.stdout) == (1, "")
+            assert "cannot write" in found.stderr
+        assert mase_cli("-i", str(source), option, str(source)).exit_code == 2
+    assert mase_cli(GOOD, "-o", str(tmp_path / "x"), "--html", str(tmp_path / "." / "x")).exit_code == 2
+    assert source.read_text() == GOOD
+
+
+def test_an_older_result_outlives_a_model_that_does_not_load(mase_cli, tmp_path, monkeypatch):
+    def missing(*_a, **_k):
+        raise DataError("no such model")
+
+    (tmp_path / "out.jsonl").write_text("older")
+    monkeypatch.setattr("mase.models.open.load", missing)
+    assert mase_cli(GOOD, "-o", str(tmp_path / "out.jsonl"), "--overwrite").exit_code == 1
+    assert (tmp_path / "out.jsonl").read_text() == "older"
+
+
+def test_a_page_needs_the_path_of_a_file(mase_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = mase_cli(GOOD, "--html", "-")
+    assert (found.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert "--html is '-', expected the path of a file" in found.stderr
+
+
+def test_what_came_before_an_interruption_is_kept(mase_cli, tmp_path, monkeypatch):
+    from mase.explainer import Explainer
+
+    call, seen = Explainer.__call__, []
+
+    def interrupted(self, text, *, target=None, against=None):
+        seen.append(text)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return call(self, text, target=target)
+
+    monkeypatch.setattr(Explainer, "__call__", interrupted)
+    output, html = tmp_path / "out.jsonl", tmp_path / "out.html"
+    found = mase_cli(*[GOOD] * 5, "-q", "-o", str(output), "--html", str(html))
+    assert found.exit_code == 130
+    assert len(load_many(output)) == 2
+    assert "2 texts explained" in html.read_text(encoding="utf-8")
+    assert found.stderr.endswith("interrupted\n")
+
+
+def test_lines_are_written_as_they_come(mase_cli, tmp_path, monkeypatch):
+    from mase.explainer import Explainer
+
+    call, output, sizes = Explainer.__call__, tmp_path / "out.jsonl", []
+
+    def watched(self, text, *, target=None, against=None):
+        sizes.append(output.stat().st_size if output.exists() else 0)
+        return call(self, text, target=target)
+
+    monkeypatch.setattr(Explainer, "__call__", watched)
+    mase_cli(*[GOOD] * 3, "-q", "-o", str(output))
+    assert sizes[0] == 0
+    assert 0 < sizes[1] < sizes[2] < output.stat().st_size
+
+
+def test_the_page_numbers_texts_as_the_run_does(mase_cli, tmp_path):
+    path = tmp_path / "page.html"
+    found = mase_cli(GOOD, "crash", BAD, "--html", str(path), "-q")
+    assert found.exit_code == 1
+    assert re.findall(r"<h2>(\d)\. ", path.read_text(encoding="utf-8")) == ["1", "3"]
+    assert "1 more text could not be explained." in path.read_text(encoding="utf-8")
+    other = tmp_path / "other.html"
+    assert f"no text was explained: {other} was not written" in mase_cli("crash", "--html", str(other)).stderr
+    assert not other.exists()
+
+
+def test_a_file_without_a_name_is_a_usage_error(mase_cli):
+    found = mase_cli("-i", "")
+    assert found.exit_code == 2
+    assert "got an empty file name" in found.stderr
+
+
+def test_colours_may_be_forced_on_a_log_but_no_bar(mase_cli, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    found = mase_cli(GOOD, BAD, GOOD, "-q")
+    assert "\x1b[?25l" not in found.stderr
+    assert "3 texts explained" in found.stderr
+
+
+def test_an_error_of_the_command_stops_at_the_first_text_only(mase_cli):
+    assert mase_cli(GOOD, BAD, "--target", "positive").stderr.count("unknown target") == 1
+    too_long = mase_cli(
+        "one two three four five six seven", GOOD, "--method", "occlusion", "--n-samples", "5", "--json"
+    )
+    assert (
+        "text 1: --n-samples leaves 5 for the scores, expected at least 7" in too_long.stderr
+    )  # of this text, and not of the others
+    assert [json.loads(line)["schema"] for line in too_long.stdout.splitlines()] == [
+        "mase.error/1",
+        "mase.attribution/2",
+    ]
+    with_failures = mase_cli("crash", "crash")
+    assert with_failures.stderr.count(ModelError.__name__) == 0
+    assert "text 1: " in with_failures.stderr
+    assert "text 2: " in with_failures.stderr
 
 
 @pytest.mark.slow
-def test_a_server_is_asked_by_its_url_or_by_a_file_that_describes_it(cite, tmp_path):
-    pytest.importorskip("torch")
-    from tests.completion_server import engine, vllm
-    from tests.servers import served
-
-    given = (*BOTH, "--answer", "The cat sat.", "--n-samples", 4, "--units", "document", "--json")
-    with served(vllm(engine())) as (url, _):
-        (tmp_path / "server.json").write_text(json.dumps({"protocol": "completions", "url": url, "model": "tiny"}))
-        by_url = CliRunner().invoke(main, ["cite", "--server", url, *map(str, given)])
-        by_file = cite(*given, model="server.json")
-        other = mase.models.load("server.json")
-        unknown = CliRunner().invoke(main, ["cite", "--server", f"{url}/nowhere", *map(str, given)])
-    scores = [json.loads(found.stdout)["responses"][0]["scores"] for found in (by_url, by_file)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-    assert json.loads(by_url.stdout)["model"]["name"] == "tiny"
-    assert (type(other).__name__, other.name) == ("Generated", "tiny")
-    assert "asked as vllm" in other.language_model.description.kind
-    assert (unknown.exit_code, unknown.stdout, unknown.stderr.count("\n")) == (1, "", 1)
+def test_bundled_model_end_to_end(tmp_path):
+    found = command(
+        "explain", "The cast is superb, but the plot is dull.", "--html", tmp_path / "a.html",
+        env=os.environ | {"NO_COLOR": "1", "FORCE_COLOR": "1", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert "superb,⁺" in found.stdout or "superb,⁻" in found.stdout
+    assert not re.search(r"\x1b\[[\d;]*(3[1-7]|38|48)", found.stdout)
+    assert (tmp_path / "a.html").stat().st_size < 20_000
 
 
-def test_a_model_must_be_named(cite):
-    found = CliRunner().invoke(main, ["cite", *BOTH])
-    assert (found.exit_code, "--model" in found.stderr) == (2, True)
+def test_granularity_is_an_alias_of_units(mase_cli):
+    results = []
+    for option in ("--units", "--granularity"):
+        found = mase_cli(option, "token", "--n-samples", "40", "--json", GOOD)
+        results.append(json.loads(found.stdout))
+    assert results[0]["method"]["units"] == results[1]["method"]["units"] == "token"
+    assert results[0]["responses"] == results[1]["responses"]
+
+
+def test_several_classes_and_a_class_rather_than_another(mase_cli, tmp_path):
+    every = json.loads(mase_cli(GOOD, "--json", "--target", "all").stdout)["responses"]
+    assert [response["name"] for response in every] == ["1", "neg"]
+    some = json.loads(mase_cli(GOOD, "--json", "--target", "neg,1").stdout)["responses"]
+    assert [response["name"] for response in some] == ["neg", "1"]
+    path = tmp_path / "found.csv"
+    shown = mase_cli(GOOD, "--target", "1", "--against", "neg", "-o", str(path)).stdout
+    assert "1 rather than neg" in shown
+    assert next(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))["against"] == "neg"
+    assert "expected two classes" in mase_cli(GOOD, "--target", "1", "--against", "1").stderr
+
+
+def test_results_of_another_question_are_not_resumed(mase_cli, tmp_path):
+    path = str(tmp_path / "found.jsonl")
+    assert mase_cli(GOOD, "-o", path, "--target", "1", "--against", "neg").exit_code == 0
+    assert mase_cli(GOOD, "-o", path, "--append", "--target", "1", "--against", "neg").exit_code == 0
+    for others in (["--target", "all"], ["--target", "1"]):
+        assert "expected" in mase_cli(GOOD, "-o", path, "--append", *others).stderr

@@ -200,7 +200,7 @@ def test_effects_below_the_penalty_are_said_to_be():
     small = replace(case, y=1e-6 * case.y)
     found = PenalisedLasso().fit(small)
     assert not found.gamma.any()
-    enough = re.search(r"penalised-lasso\(alpha=(.*)\)", found.fallback)
+    enough = re.search(r"penalised-lasso\(alpha=([^)]*)\)", found.fallback)
     assert PenalisedLasso(float(enough[1])).fit(small).gamma == pytest.approx(
         1e-6 * LeastSquares().fit(case).gamma, abs=1e-7
     )

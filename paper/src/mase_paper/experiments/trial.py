@@ -12,7 +12,7 @@ from mase.arrays import Bools, Floats, Ints
 from mase.defaults import Precision
 from mase.errors import CapabilityError
 from mase.explainer import Explainer
-from mase.methods import METHODS, Configuration, describe
+from mase.methods import METHODS, Configuration, Variant, describe
 from mase.metrics import Operator
 from mase.metrics.base import Cache, Instance
 from mase.metrics.curves import ERASER_SHARES, areas, eraser
@@ -113,11 +113,13 @@ class Trial:
     def _explainer(self, model: Model, configuration: Configuration) -> Explainer:
         return Explainer(
             model,
-            method=configuration.method,
+            method=Variant(
+                configuration.method,
+                {"n_samples": n_samples_of(configuration.method)} | dict(configuration.settings),
+            ),
             units=_UNITS,
             seed=configuration.seed,
             precision=self.precision,
-            **{"n_samples": n_samples_of(configuration.method)} | dict(configuration.settings),
             evidence=0,
         )
 

@@ -1,4 +1,4 @@
-"""The fine-tuned MiniLMs as low-rank changes.
+"""Bundled transformers: low-rank changes of a pretrained MiniLM or MPNet.
 
 A model is a folder with `model.safetensors` (float16: low-rank factors, LayerNorms, pooler and head), `config.json`,
 which names the pretrained model and its checksum, and a model card, `README.md`.

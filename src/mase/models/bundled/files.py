@@ -1,4 +1,4 @@
-"""The files of a bundled model: configuration and vocabulary."""
+"""The files of a bundled model: its configuration and its vocabulary."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,6 @@
 """A chat model with a question is a Model: the agreement with an answer, or the label of a text."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Tally:
         return tuple(found)
 
 
-class ChatModel(Reopened):
+class ChatModel(Reopened, ABC):
     """What the models of this module share: they are asked, and answer with text.
 
     Attributes
@@ -111,13 +112,13 @@ class ChatModel(Reopened):
         """Notes about the answers."""
         return self.tally.notes(self.chat)
 
+    @abstractmethod
     def messages(self, content: Content) -> Messages:
         """Return the conversation about the contents of the fields of a document."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, replies: Sequence[Reply], *, first: Sequence[bool]) -> Floats:
         """Return the columns `(n, k)` of n answers, which are told of where they are the `first` of their kind."""
-        raise NotImplementedError
 
     def of_text(self, scores: Floats) -> Floats:
         """Return those of the columns `(n, k)` of the answers to the whole document whose mean is its prediction."""

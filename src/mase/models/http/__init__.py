@@ -1,7 +1,4 @@
-"""A URL or its description becomes a Model.
-
-All of them are black boxes (`mase.models.function`). `opening` finds the protocol of a URL.
-"""
+"""Models behind a URL, all of them black boxes; the URL or a description says which protocol."""
 
 import inspect
 import os

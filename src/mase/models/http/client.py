@@ -1,4 +1,4 @@
-"""Requests side by side with time limits, retries and a size limit."""
+"""An HTTP client: requests side by side, with time limits, retries, a rate and a limit of size."""
 
 import asyncio
 import html

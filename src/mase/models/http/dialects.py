@@ -1,4 +1,4 @@
-"""JSON template, KServe v2, text-embeddings-inference."""
+"""The protocols of classifiers behind a URL: a JSON template, KServe v2, text-embeddings-inference."""
 
 import json
 import math

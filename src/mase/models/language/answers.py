@@ -1,4 +1,4 @@
-"""A language model with an answer is a Model: given, generated, label words."""
+"""Language models as models of their answers: a given answer, a generated one, or words for labels."""
 
 import hashlib
 import json

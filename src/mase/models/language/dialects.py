@@ -1,4 +1,4 @@
-"""Echo, vLLM, llama.cpp."""
+"""How servers score a given answer: by echo, as vLLM or as llama.cpp does."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""An object, folder, name or server becomes a LanguageModel."""
+"""From an object, a folder, a name or a server to a language model."""
 
 import os
 import sys

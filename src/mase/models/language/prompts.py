@@ -1,4 +1,4 @@
-"""Templates, and from prompts and answers to token ids."""
+"""Templates of prompts, and the token ids of prompts and answers."""
 
 import hashlib
 import json

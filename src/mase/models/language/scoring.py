@@ -1,9 +1,9 @@
-"""Log-probabilities with few forward passes: prefixes, caches, batches.
+"""Log-probabilities of answers with few forward passes: shared beginnings, caches and batches.
 
 The cost of a forward pass is counted in tokens: those of its batch, padding included, and a number that stands for what
 a pass costs beside them.
 
-Sequences of prompt and answer that begin alike share the pass over their beginning (`mase.models.language.scoring`).
+Sequences of prompt and answer that begin alike share the pass over their beginning.
 All else goes in batches of similar length. Rows are padded at the end, where a causal model does not look, so that the
 positions of all tokens are those without padding.
 """

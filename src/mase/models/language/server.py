@@ -1,4 +1,4 @@
-"""Completion servers: find the dialect, trust it only after a test."""
+"""Completion servers: which dialect one speaks, and a test before its scores are trusted."""
 
 import re
 from collections.abc import Mapping, Sequence

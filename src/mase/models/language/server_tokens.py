@@ -1,4 +1,4 @@
-"""What servers are asked and how their tokens are read."""
+"""What completion servers are asked, and how the tokens in their answers are read."""
 
 import sys
 from collections.abc import Mapping, Sequence

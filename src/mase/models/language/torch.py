@@ -1,4 +1,4 @@
-"""Causal and encoder-decoder models of transformers.
+"""Causal and encoder-decoder language models of transformers.
 
 Each prompt goes through the encoder once, in batches of similar length. The decoder then reads all prompts of a batch
 with one answer after the other.

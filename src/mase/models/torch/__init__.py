@@ -1,1 +1,1 @@
-"""Models of torch."""
+"""Models of torch, perturbed at their embeddings."""

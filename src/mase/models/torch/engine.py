@@ -1,4 +1,4 @@
-"""Replace the embedding output and restore everything.
+"""Forward passes of a torch module whose embedding output is replaced, and which is left as it was.
 
 A decoder reads the words one position later than its encoder, Longformer pads its input to whole windows, and XLNet
 works with the time as its first axis. A *reading* says where the tokens are, so that all places of a word are perturbed

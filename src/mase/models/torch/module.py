@@ -1,4 +1,4 @@
-"""A torch module perturbed at its embedding layer."""
+"""Modules of torch, perturbed at their embedding layer."""
 
 from collections.abc import Sequence
 from contextlib import suppress

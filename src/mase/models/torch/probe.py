@@ -1,4 +1,4 @@
-"""Scores and gradients at coordinates.
+"""Scores and gradients of a torch module at coordinates, and a check that they are those of changed ids.
 
 The ids of a text with other tokens are one way to ask a module about changed words, and perturbed vectors are another.
 Both have to give the same scores.

@@ -1,7 +1,4 @@
-"""The weights of a module: their checksum, pickles, and files of safetensors.
-
-This module imports no framework.
-"""
+"""The weights of a module: their checksum, their pickle, and files of safetensors."""
 
 import hashlib
 import io

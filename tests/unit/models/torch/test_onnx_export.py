@@ -1,4 +1,4 @@
-"""Tests of `mase.models.torch.onnx_export`. The larger models are exported by `benchmarks/onnx.py`."""
+"""Tests of `mase.models.torch.onnx_export`."""
 
 import pickle
 
