@@ -4,14 +4,14 @@ import re
 
 import numpy as np
 
-from mase.models.language.base import Continuation
+from mase.models.language.base import Continuation, LanguageModel
 
 ANSWER = "The cat sat. The dog ran."
 # Log-probability of a word of the answer that occurs in the prompt, and of one that does not.
 SEEN, UNSEEN = -0.1, -2.0
 
 
-class Parrot:
+class Parrot(LanguageModel):
     """Answers with words of its prompt: `ANSWER`, unless it was made to say something else."""
 
     name, sha256 = "parrot", None

@@ -16,7 +16,7 @@ from mase.explainer import Explainer
 from mase.models.chat.chat import Chat
 from mase.models.chat.parts import FIXED, Conversation, Filled, Turns
 from mase.models.function import Content
-from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_tokens, having_read, prompt_fields
+from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_tokens, prompt_fields
 from mase.models.language.base import Continuation, LanguageModel, Prompt
 from mase.models.language.open import language_model
 from mase.models.language.prompts import CONTEXT, QUERY, Template
@@ -200,7 +200,7 @@ class Prompted:
     def reading(self) -> Self:
         """Return the same with a model that has read the prompt, if it can, so that what follows costs less."""
         prompt = self.template.filled(prompt_fields(self.document.content))
-        return replace(self, language_model=having_read(self.language_model, prompt))
+        return replace(self, language_model=self.language_model.reading(prompt))
 
     def generate(self, max_new_tokens: int) -> Continuation:
         """Return the greedy answer."""

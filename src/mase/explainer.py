@@ -203,7 +203,7 @@ class Explainer:
         """
         several, question = documents(texts, fields), Question(target, against)
         shown = tracked(several) if self.show_progress else several
-        return each(shown, lambda text: self._explain(text, question), ahead=getattr(self.model, "waits", False))
+        return each(shown, lambda text: self._explain(text, question), ahead=self.model.waits)
 
     def follow(self, text: Input, listener: Listener, *, target: Target = None, against: Label = None) -> Attribution:
         """Return the attribution of one text. Deprecated: use `on_progress` of a call."""

@@ -6,7 +6,6 @@ Windows are plain explanations of parts of the text, put together: nothing else 
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import fsum, inf
 from typing import Any, TypeVar
@@ -21,7 +20,7 @@ from mase.document import Field
 from mase.errors import EmptyTextError
 from mase.evidence import MaskedPredictions
 from mase.links import Output
-from mase.models.base import Model, Opened, ValueModel
+from mase.models.base import Model, Probe
 from mase.pipeline import text_notes
 from mase.progress import Listener, Progress
 from mase.solve.oracle import KnownScores
@@ -338,7 +337,7 @@ def _read(model: Model, window: WindowText) -> Tokens | None:
 
 def _needs_prediction(model: Model, question: Question) -> bool:
     """Return whether the classes that are explained depend on the prediction."""
-    of_values = isinstance(model, ValueModel) and model.returns_values
+    of_values = model.returns_values
     return not of_values and (question.target is None or question.target == ALL)
 
 
@@ -407,7 +406,7 @@ def with_evidence(found: Attribution, windows: Sequence[MaskedWindow], k: int) -
 
 
 @dataclass(frozen=True, slots=True)
-class _WindowsProbe:
+class _WindowsProbe(Probe):
     """A long text with a coordinate for each unit; its scores are those of all windows. See `mase.models.base`."""
 
     windows: Sequence[MaskedWindow]
@@ -427,9 +426,6 @@ class _WindowsProbe:
     @property
     def start(self) -> Floats:
         return np.concatenate([window.predictions.probe.start for window in self.windows], axis=1)
-
-    def opened(self) -> Opened:
-        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         del rows

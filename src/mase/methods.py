@@ -11,10 +11,10 @@ from mase.designs import DESIGNS
 from mase.designs.placement import Gaussian
 from mase.errors import CapabilityError, OptionError, PluginError
 from mase.estimators import ESTIMATORS
-from mase.links import LINKS, Output
-from mase.models.base import AnswerModel, Model, ValueModel
+from mase.links import LINKS
+from mase.models.base import Model
 from mase.procedures import PROCEDURES
-from mase.registry import Registry, unknown
+from mase.registry import Registry, completed, unknown
 from mase.solve.problem import Design
 from mase.solve.regression import Regression
 from mase.solve.strategy import Strategy
@@ -62,6 +62,7 @@ class Method:
 
     def __post_init__(self) -> None:
         check_n_samples(self.n_samples)
+        object.__setattr__(self, "strategy", completed(self.strategy, Strategy))
         if self.link not in LINKS:
             raise unknown(LINKS.kind, self.link, list(LINKS))
 
@@ -403,7 +404,7 @@ def suited(method: "str | Method | Variant | None", model: Model, overrides: Map
     method, settings = _parts(method)
     overrides = settings | {name: value for name, value in overrides.items() if value is not None}
     if method is None:
-        method = model.default_method if isinstance(model, AnswerModel) else DEFAULT
+        method = model.default_method or DEFAULT
     chosen = resolve(method)
     if not model.has_embeddings and not chosen.space.binary:
         if chosen.without_embeddings is None:
@@ -412,10 +413,10 @@ def suited(method: "str | Method | Variant | None", model: Model, overrides: Map
             )
         chosen = resolve(chosen.without_embeddings)
     chosen = resolve(chosen, **overrides)
-    links = _links(model)
-    if links is not None and overrides.get("link") is None:
+    links = model.links
+    if links and overrides.get("link") is None:
         chosen = replace(chosen, link=links[0])
-    elif links is not None and chosen.link not in links:
+    elif links and chosen.link not in links:
         raise CapabilityError(
             f"link is {chosen.link!r}, but {model.name} returns values, not class scores, expected one of "
             f"{', '.join(links)}; or leave it out"
@@ -430,13 +431,6 @@ def suited(method: "str | Method | Variant | None", model: Model, overrides: Map
             f"reference is {reference!r:.60}, expected one that {model.name} supports: {', '.join(model.references)}"
         )
     return chosen
-
-
-def _links(model: Model) -> tuple[str, ...] | None:
-    """Return the links of a model without classes; None for a classifier."""
-    if isinstance(model, AnswerModel):
-        return model.links
-    return Output("values").links if isinstance(model, ValueModel) and model.returns_values else None
 
 
 # The settings of `mase.Explainer` that a configuration may name, with the type of their values.

@@ -29,16 +29,17 @@ from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionErro
 from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
 from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
-from mase.models.base import AnsweredProbe, Binding, Model, Probe
+from mase.models.base import Binding, Model, Probe
 from mase.models.batching import UNWATCHED, Watch, ask, check_start
 from mase.models.origin import identity
 from mase.progress import Listener, Reporter
 from mase.provenance import installed
+from mase.registry import completed
 from mase.responses import predictions
 from mase.rng import generator
 from mase.solve.distributions import no_scatter
 from mase.solve.oracle import AUTO_QUERY, KnownScores, Oracle, QueryOptions
-from mase.solve.problem import DrawingDesign, Estimate
+from mase.solve.problem import Estimate
 from mase.solve.regression import Regression, together
 from mase.solve.strategy import NEVER, Solution, Stopping, repeated
 from mase.spaces import TokenMask
@@ -284,7 +285,7 @@ class BoundText:
         probe = _bound(model, binding)
         notes: tuple[Note, ...] = ()
         n_trial = 0
-        answers_only = getattr(probe, "answers_only", False)  # then a trial would tell nothing new
+        answers_only = probe.answers_only  # then a trial would tell nothing new
         if method.space.binary and is_hard(probe.start, probe.output) and not answers_only:
             answers, n_trial = ask(probe, _trial(binding)), _N_TRIAL
             if is_hard(answers, probe.output):
@@ -312,7 +313,7 @@ class BoundText:
     @property
     def cheap(self) -> bool:
         """Whether models of this kind mostly cost little, so that more may be asked where no place is certain."""
-        return bool(getattr(self.model, "cheap", False))
+        return self.model.cheap
 
     @property
     def link(self) -> str | Contrast:
@@ -367,7 +368,6 @@ class BoundText:
             response_of(one, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
             for one, name in zip(solutions, names, strict=True)
         )
-        answered = self.probe if isinstance(self.probe, AnsweredProbe) else None
         of_text = (*text_notes(self.tokens), *category_notes(self.tokens.document))
         notes = (*of_text, *notes_of(solution, names, noun_of(settings)))
         evidence: Evidence | None = None if tested is None else tested.evidence(responses[0].order, n_best)
@@ -380,14 +380,14 @@ class BoundText:
             fit=fit_of(
                 solution, self.n_trial + (0 if tested is None else tested.n_asked), time.perf_counter() - self.begun
             ),
-            notes=(*getattr(self.probe, "notes", ()), *self.notes, *notes),
+            notes=(*self.probe.notes, *self.notes, *notes),
             method=settings,
             model=identity(self.model),
             seed=seed,
             versions=dict(installed()),
             truncation=self.tokens.truncation,
             evidence=evidence,
-            answer=answered.answer if answered else None,
+            answer=self.probe.answer,
         )
 
 
@@ -431,7 +431,7 @@ def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Predic
 
 def _bound(model: Model, binding: Binding) -> Probe:
     try:
-        return model.bind(binding)
+        return completed(model.bind(binding), Probe)
     except MemoryError as error:
         message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
         raise ModelError(message) from error
@@ -573,8 +573,8 @@ class Measurement:
         if asks_on and bound.cheap and _focuses(self.method):
             at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
             most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
-        few = {"few": 0} if getattr(probe, "answers_only", False) else {}  # whose budget counts every request
-        n_reserved = bound.n_trial + getattr(probe, "n_reserved", 0)
+        few = {"few": 0} if probe.answers_only else {}  # whose budget counts every request
+        n_reserved = bound.n_trial + probe.n_reserved
         for_scores = max(1, n_for_scores(most, self.n_tested, **few) - n_reserved)
         measured = replace(bound.method, n_samples=for_scores)
         known = KnownScores() if tests and self.n_tested else None
@@ -614,7 +614,7 @@ class Measurement:
 
 def _focuses(method: Method) -> bool:
     """Return whether the rows of a method go by the scores so far, so that more of them make these more certain."""
-    return isinstance(method.strategy, Regression) and isinstance(method.strategy.design, DrawingDesign)
+    return isinstance(method.strategy, Regression) and method.strategy.design.n_draws is not None
 
 
 def _n_coordinates(probe: Probe) -> int:

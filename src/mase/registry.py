@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mase.errors import MissingDependencyError, OptionError, PluginError, UnknownNameError
 
@@ -270,3 +270,34 @@ def warn_deprecated(what: str, instead: str) -> None:
         frame, level = frame.f_back, level + 1
     message = f"{what} is deprecated since 0.3 and will be removed in 0.5; use {instead}"
     warnings.warn(message, DeprecationWarning, stacklevel=level)
+
+
+T = TypeVar("T")
+
+
+def completed(part: Any, base: type[T]) -> T:
+    """Return a part as one of a class that inherits from `base`, whose defaults it gets for what it lacks.
+
+    Versions before 0.3 asked for the methods alone. A part that was written for them shares its attributes with what is
+    returned, and a warning says what to inherit from.
+    """
+    if isinstance(part, base):
+        return part
+    kind: Any = type(part)
+    warn_deprecated(
+        f"the class {kind.__qualname__} without a base class",
+        f"class {kind.__name__}({base.__name__}), with that of {base.__module__}",
+    )
+    new: Any = object.__new__(_inheriting(kind, base))
+    if hasattr(part, "__dict__"):
+        object.__setattr__(new, "__dict__", part.__dict__)
+    for name in (name for one in kind.__mro__ for name in getattr(one, "__slots__", ()) if hasattr(part, name)):
+        object.__setattr__(new, name, getattr(part, name))
+    whole: T = new
+    return whole
+
+
+@cache
+def _inheriting(kind: Any, base: Any) -> Any:
+    """Return a class like `kind`, which inherits from `base` as well."""
+    return type(kind.__name__, (kind, base), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})

@@ -23,7 +23,7 @@ from mase.document import Scalar, valid_text
 from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, WorkerError
 from mase.explainer import Explainer
 from mase.files import command, ending, pipes
-from mase.models.base import Model, ValueModel
+from mase.models.base import Model
 from mase.models.language.answers import ANSWER, Generated
 from mase.models.language.base import Continuation
 from mase.models.language.prompts import CONTEXT, QUERY
@@ -504,7 +504,7 @@ class Worker:
         if isinstance(ask, Predict):
             with untouched():
                 numbers = tuple(self.model.predict([ask.text])[0].tolist())
-            return Predicted(number, numbers, isinstance(self.model, ValueModel) and self.model.returns_values)
+            return Predicted(number, numbers, self.model.returns_values)
         if isinstance(ask, Explain):
             found = self._explaining.explain(ask, self._listener(number), lambda text: self._answer(Said(number, text)))
             return Explained(number, article(found), dumps(found))

@@ -14,6 +14,7 @@ from mase.models import ADAPTERS, load
 from mase.outputs import OUTPUTS
 from mase.procedures import PROCEDURES
 from mase.responses import respond
+from mase.solve.problem import Estimator
 from mase.spaces import SPACES
 from mase.testing import check_design, check_estimator, check_metric, check_output, check_procedure, check_space
 from mase.units.splitters import Word, group
@@ -117,7 +118,7 @@ def test_methods_describe_themselves():
 
 
 def test_contracts_can_fail():
-    class Biased:
+    class Biased(Estimator):
         needs_base = needs_gradients = False
 
         def fit(self, problem):

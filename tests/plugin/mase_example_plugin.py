@@ -7,9 +7,9 @@ import numpy as np
 
 from mase.attribution import Attribution
 from mase.attribution.json import Failure
-from mase.designs import Distribution, Sample
+from mase.designs import Design, Distribution, Sample
 from mase.designs.placement import single
-from mase.estimators import Estimate, Problem
+from mase.estimators import Estimate, Estimator, Problem
 from mase.estimators.linear import LeastSquares
 from mase.links import Output
 from mase.metrics.base import Column, Instance
@@ -19,10 +19,8 @@ from mase.solve.distributions import Covariance
 
 
 @dataclass(frozen=True, slots=True)
-class Coins:
+class Coins(Design):
     """Rows of fair coins."""
-
-    rounds = 1
 
     def distribution(self, scale: np.ndarray) -> Distribution:
         """Return the distribution of fair coins."""
@@ -36,12 +34,10 @@ class Coins:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockMean:
+class BlockMean(Estimator):
     """Mean of the least-squares fits of `blocks` parts of the rows; its covariance is that of the mean."""
 
     blocks: int = 4
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""

@@ -9,10 +9,9 @@ if TYPE_CHECKING:
     from mase.solve.distributions import Covariance as Covariance
     from mase.solve.problem import Design as Design
     from mase.solve.problem import Distribution as Distribution
-    from mase.solve.problem import ExhaustiveDesign as ExhaustiveDesign
     from mase.solve.problem import Sample as Sample
 
-__all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "ExhaustiveDesign", "Gaussian", "Sample"]
+__all__ = ["DESIGNS", "Covariance", "Design", "Distribution", "Gaussian", "Sample"]
 
 DESIGNS = Registry(
     "design",
@@ -48,7 +47,6 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
             "Covariance": "mase.solve.distributions",
             "Design": "mase.solve.problem",
             "Distribution": "mase.solve.problem",
-            "ExhaustiveDesign": "mase.solve.problem",
             "Gaussian": "mase.designs.placement",
             "Sample": "mase.solve.problem",
         },

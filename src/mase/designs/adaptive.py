@@ -1,8 +1,10 @@
 """Designs whose rows follow from the scores so far: focused rounds, and a close-up of the strongest units."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 from scipy.special import expit
@@ -13,7 +15,7 @@ from mase.designs.masking import Hadamard, Independent
 from mase.designs.placement import coins, every_under, single
 from mase.errors import OptionError
 from mase.solve.distributions import Aim, Covariance, Laws, Mixture
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 
 # Round to 6 digits before ranking, so that the noise of float32 does not order words.
 _DIGITS = 6
@@ -24,7 +26,7 @@ _SHARES = {"removed": (0.1, 0.3, 0.6, 0.0), "kept": (0.1, 0.0, 0.3, 0.6)}
 
 
 @dataclass(frozen=True, slots=True)
-class Focused:
+class Focused(Design):
     """Bernoulli rows in rounds, the later of which mask high-scoring words more often.
 
     Half of the first round masks every word with probability 1/2, and the other half with probability p_high. After
@@ -181,7 +183,7 @@ _STRONG = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class CloseUp:
+class CloseUp(Design):
     """Rows of Hadamard matrices over all words, and in a second round over the strongest alone, with the rest in place.
 
     The words of the second round are those with the highest scores so far: a third of the words, or more if a third has
@@ -215,6 +217,10 @@ class CloseUp:
     def shares(self) -> tuple[float, ...]:
         """The share of each round."""
         return 1 - self.share, self.share
+
+    def ends(self, n: int) -> list[int]:
+        """Return the number of rows at the end of each round."""
+        return [math.ceil(n * share) for share in accumulate(self.shares)]
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of the first round: Bernoulli with mask rate 1/2."""

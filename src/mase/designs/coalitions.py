@@ -8,14 +8,14 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.designs.placement import exchangeable, mirrored, pair_count
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 
 # Draws per pair that is still to be found. A repeated draw adds to the weight of its pair and needs no evaluation.
 _DRAWS_PER_PAIR = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shapley:
+class Shapley(Design):
     """Pairs of a coalition and its complement, weighted by the Shapley kernel (p - 1) / (C(p, k) k (p - k)).
 
     The first pair is the text and the reference. It has infinite weight, so its difference is fitted exactly
@@ -31,8 +31,6 @@ class Shapley:
     Proposition "Kernel SHAP" has the kernel in both the loss and the sampling distribution, which would count it twice.
     Here each size has it in one of the two.
     """
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of a coalition whose size is drawn with the kernel as probability."""
@@ -127,7 +125,7 @@ def _drawn(rng: np.random.Generator, p: int, room: int, weights: Floats) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Leverage:
+class Leverage(Design):
     """Pairs of a coalition and its complement, drawn by their leverage scores 1 / C(p, k), without replacement.
 
     The regression is that of Kernel SHAP (`mase.designs.coalitions`), and its coefficients converge to the same Shapley
@@ -141,8 +139,6 @@ class Leverage:
     distribution. Here it is the expected number, rounded up or down at random such that the expectation is kept and the
     sum is the budget.
     """
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of Kernel SHAP, which the weighted rows have."""

@@ -10,7 +10,7 @@ from mase.arrays import Floats
 from mase.designs.placement import Gaussian, mirrored, pair_count, single
 from mase.errors import OptionError, TooFewSamplesError
 from mase.solve.distributions import Covariance
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,14 +154,12 @@ _LARGEST_ORDER = 256
 
 
 @dataclass(frozen=True, slots=True)
-class GaussLegendre:
+class GaussLegendre(Design):
     """Rows c = alpha 1 at the Gauss-Legendre nodes alpha in (0, 1), with the quadrature's weights.
 
     The path is divided into equal segments of at most 256 nodes each. No row deviates from the path, so only estimators
     that use gradients can work with these rows.
     """
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return a nominal distribution with unit covariance; nothing is drawn from it."""
@@ -191,10 +189,8 @@ def _quadrature(n: int) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class TextOnly:
+class TextOnly(Design):
     """A single row, c = 1, for estimators that use gradients: the limit of NLGP as sigma goes to 0."""
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return a nominal distribution with unit covariance; nothing is drawn from it."""

@@ -9,14 +9,12 @@ from mase.arrays import Floats
 from mase.designs.placement import coins, every_row, exchangeable, mirrored, pair_count, proximity, single, subsets
 from mase.errors import OptionError, TooFewSamplesError
 from mase.solve.distributions import Covariance
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Bernoulli:
+class Bernoulli(Design):
     """Bernoulli rows (mask rate 1/2), each with its complement: c and 1 - c are mirror images about 1/2."""
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""
@@ -35,7 +33,7 @@ class Bernoulli:
 
 
 @dataclass(frozen=True, slots=True)
-class Independent:
+class Independent(Design):
     """Independent rows, in which each word is kept with probability `p_keep`.
 
     1/2 gives the rows of ContextCite (Cohen-Wang et al., arXiv 2409.00729). 1 / (1 + exp(-1 / sigma^2)) gives those of
@@ -48,8 +46,6 @@ class Independent:
     def __post_init__(self) -> None:
         if not 0 < self.p_keep < 1:
             raise OptionError(f"p_keep is {self.p_keep}, expected a number between 0 and 1")
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of independent words."""
@@ -69,7 +65,7 @@ class Independent:
 
 
 @dataclass(frozen=True, slots=True)
-class Hadamard:
+class Hadamard(Design):
     """Rows of zeros and ones in blocks, each the rows of a Hadamard matrix in random order.
 
     A block has 2^m rows, the smallest such number above p. Each second block is the mirror image 1 - c of the one
@@ -84,8 +80,6 @@ class Hadamard:
     These are the two-level factorial designs of Plackett and Burman (1946), folded over (Box and Wilson 1951). With
     fewer rows than a block the columns are not orthogonal, but closer to it than those of independent rows.
     """
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""
@@ -120,7 +114,7 @@ def _block(rng: np.random.Generator, p: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveOneOut:
+class LeaveOneOut(Design):
     """The p rows c = 1 - e_i, so that E[Z Z^T] = I / p: Theorem 1's formula gives gamma_i = F(1) - F(1 - e_i).
 
     Notes
@@ -129,8 +123,6 @@ class LeaveOneOut:
     once has the same moment without randomness. Its Z does not have mean zero, as Theorem 1 requires: the formula is
     used, but the theorem does not apply.
     """
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the second moments I / p about the text."""
@@ -161,7 +153,7 @@ _MANY = 1e12
 
 
 @dataclass(frozen=True, slots=True)
-class Lime:
+class Lime(Design):
     """The text itself, then rows with m masked words each, m uniform from 1 to p; weights sqrt(exp(-d^2 / width^2)).
 
     d is 100 times the cosine distance to the text, 1 - sqrt((p - m) / p). This follows `lime` 0.2.0.1 (`lime_text.py`),
@@ -174,8 +166,6 @@ class Lime:
     def __post_init__(self) -> None:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the distribution of a row with m masked words, m uniform from 1 to p."""
@@ -209,7 +199,7 @@ class Lime:
 
 
 @dataclass(frozen=True, slots=True)
-class LimePaper:
+class LimePaper(Design):
     """Bernoulli rows (mask rate 1/2) with weights pi = exp(-D^2 / width^2), D the cosine distance to the text.
 
     Proposition "LIME" gives no value for the width. 0.25 is the value of the `lime` package (25 in its units).
@@ -220,8 +210,6 @@ class LimePaper:
     def __post_init__(self) -> None:
         if not 0 < self.width < np.inf:
             raise OptionError(f"width is {self.width}, expected a finite number > 0")
-
-    rounds = 1
 
     def distribution(self, scale: Floats) -> Distribution:
         """Return the Bernoulli distribution with mask rate 1/2."""

@@ -10,11 +10,11 @@ from mase.arrays import Floats, Ints, equal_fields
 from mase.defaults import is_real
 from mase.errors import OptionError
 from mase.solve.distributions import MOST_CORRELATED, Covariance, Laws, covariance, real_sigma
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Design):
     """Base of the Gaussian designs: the distribution N(center, Sigma) of the coordinates.
 
     Parameters
@@ -33,8 +33,6 @@ class Gaussian:
 
     sigma: Any = 0.1
     center: float = 1.0
-    rounds = 1
-
     __eq__ = equal_fields
 
     def __post_init__(self) -> None:

@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from mase.solve.problem import Estimate as Estimate
     from mase.solve.problem import Estimator as Estimator
     from mase.solve.problem import Problem as Problem
-    from mase.solve.problem import Solver as Solver
 
-__all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem", "Solver"]
+__all__ = ["ESTIMATORS", "Estimate", "Estimator", "Problem"]
 
 ESTIMATORS = Registry(
     "estimator",
@@ -41,6 +40,5 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
             "Estimate": "mase.solve.problem",
             "Estimator": "mase.solve.problem",
             "Problem": "mase.solve.problem",
-            "Solver": "mase.solve.problem",
         },
     )

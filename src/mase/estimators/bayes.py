@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -12,7 +11,7 @@ from mase.errors import OptionError
 from mase.estimators.linear import LeastSquares
 from mase.solve.distributions import MOST_CORRELATED, no_scatter, product, scatter, times, widening
 from mase.solve.kernel import decomposed
-from mase.solve.problem import Estimate, Problem
+from mase.solve.problem import Estimate, Estimator, Problem
 
 # Shares of the variance of the responses that the coordinates explain, a priori uniform, on a grid of their log-odds.
 _LOG_ODDS = np.concatenate([np.arange(-4.0, 6.0, 0.5), np.arange(6.0, 26.0, 2.0)])
@@ -31,7 +30,7 @@ _STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class EmpiricalBayes:
+class EmpiricalBayes(Estimator):
     """The posterior mean of gamma under y = a + z.gamma + e, for a prior that fits the responses.
 
     Coefficients have a Student t prior with `dof` degrees of freedom: most are small and some are large. Neighbours in
@@ -49,8 +48,6 @@ class EmpiricalBayes:
     """
 
     dof: float = 4.0
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.dof < np.inf:

@@ -1,7 +1,7 @@
 """Banzhaf values of boosted trees that are fitted to the responses: the surrogate of ProxySPEX."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from mase.errors import OptionError
 from mase.estimators.linear import LeastSquares
 from mase.registry import require
 from mase.solve.distributions import no_scatter
-from mase.solve.problem import Estimate, Problem
+from mase.solve.problem import Estimate, Estimator, Problem
 
 # A leaf has at least so many rows, as in LightGBM, or this share of all rows if that is less.
 _LEAST_LEAF, _LEAST_SHARE = 20, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class BoostedTrees:
+class BoostedTrees(Estimator):
     """Fit gradient-boosted trees T to rows of zeros and ones, and return gamma_j = E[T(c_j = 1) - T(c_j = 0)].
 
     The mean is over independent fair coins for all words, which makes gamma_j the Banzhaf value of word j in T and, up
@@ -47,8 +47,6 @@ class BoostedTrees:
     depth: int = 3
     trees: int = 500
     rate: float = 0.1
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_integer("depth", self.depth, 1)

@@ -15,7 +15,7 @@ from mase.estimators.bayes import EmpiricalBayes
 from mase.estimators.linear import LeastSquares
 from mase.solve.distributions import Aim, Mixture, centred, no_scatter, scatter, self_consistent
 from mase.solve.kernel import Kernel
-from mase.solve.problem import Estimate, Problem
+from mase.solve.problem import Estimate, Estimator, Problem
 
 # Settings that are compared by the marginal likelihood: a and c of the kernel, and penalties of the ridge regression.
 _LINEAR, _OWN = (0.3, 0.6, 0.8, 0.9, 0.97, 0.99), (1e-4, 0.03, 0.3, 1.0)
@@ -32,7 +32,7 @@ _ROUNDING, _LEAST_ERROR = 1e-24, 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class KernelRidge:
+class KernelRidge(Estimator):
     """Scores from a kernel ridge regression of the responses on which words were kept.
 
     1. Two copies of the text are alike by k(s, s') = a l + (1 - a) exp(2 (l - 1)), where s_j = 1 if word j is kept and
@@ -70,8 +70,6 @@ class KernelRidge:
 
     dof: float = 4.0
     aims: ClassVar[bool] = True
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.dof < np.inf:

@@ -10,7 +10,7 @@ from mase.arrays import Floats
 from mase.errors import CapabilityError, OptionError
 from mase.solve.distributions import MOST_CORRELATED, Covariance, on_means, scatter
 from mase.solve.kernel import decomposed
-from mase.solve.problem import Estimate, Problem
+from mase.solve.problem import Estimate, Estimator, Problem
 
 
 def moment_rows(problem: Problem) -> Floats:
@@ -25,7 +25,7 @@ def moment_rows(problem: Problem) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Estimator):
     """The paper's closed form (Theorem 1, Eq. lemma1): gamma = Sigma^-1 (1/N) sum_i (f(c_i) - f(x0)) z_i.
 
     Notes
@@ -35,7 +35,6 @@ class Moment:
     """
 
     needs_base: ClassVar[bool] = True
-    needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` and its covariance as the mean of n independent terms."""
@@ -63,7 +62,7 @@ def dof(problem: Problem, gamma: Floats, terms: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanGradient:
+class MeanGradient(Estimator):
     """gamma = sum_i w_i grad_c F(c_i) / sum_i w_i.
 
     For Gaussian z and equal weights this is Theorem 1's estimand: Sigma^-1 E[(F(1+z) - F(1)) z] = E[grad F(1+z)]
@@ -74,7 +73,6 @@ class MeanGradient:
     quadrature along the path from the reference, it is integrated gradients.
     """
 
-    needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = True
 
     def fit(self, problem: Problem) -> Estimate:
@@ -105,7 +103,7 @@ _RIDGE_MIN_RESIDUAL_DOF = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Ridge:
+class Ridge(Estimator):
     """Minimise mean (y - a - z.gamma)^2 + penalty * sum_j (s_j gamma_j)^2, s_j the standard deviation of coordinate j.
 
     This works with fewer rows than coordinates. `penalty` is a number >= 0, or ``"gcv"`` for the minimiser of
@@ -114,8 +112,6 @@ class Ridge:
     """
 
     penalty: float | Literal["gcv"] = "gcv"
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.penalty != "gcv" and not (isinstance(self.penalty, int | float) and 0 <= self.penalty < np.inf):
@@ -202,7 +198,7 @@ _LEAST_SQUARES_MIN_RESIDUAL_DOF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class LeastSquares:
+class LeastSquares(Estimator):
     """Ordinary or weighted least squares with heteroscedasticity-consistent (HC3) covariance.
 
     It is unbiased for a model that is linear in the coordinates, and consistent for the estimand of Theorem 1 in
@@ -217,9 +213,6 @@ class LeastSquares:
     The normal equations are solved with one step of refinement, which recovers the digits lost in forming z'z
     (corrected seminormal equations, Bjorck 1987). This takes a tenth of the time of a Householder QR.
     """
-
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` and its HC3 covariance (MacKinnon and White 1985), with rows as independent units."""
@@ -288,7 +281,7 @@ def _ridge(problem: Problem, reason: str) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedRidge:
+class FixedRidge(Estimator):
     """Minimise sum_i w_i (y_i - a - z_i.gamma)^2 + alpha |gamma|^2, as `sklearn.linear_model.Ridge` does.
 
     The penalty is absolute, as in the `lime` package (alpha = 1), so it shrinks less with more rows, and not at all if
@@ -296,8 +289,6 @@ class FixedRidge:
     """
 
     alpha: float = 1.0
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
@@ -326,7 +317,7 @@ def _to_gamma(z: Floats, alpha: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Constrained:
+class Constrained(Estimator):
     """Weighted least squares subject to Z0 gamma = y0, the exact rows of the problem.
 
     With the rows of `mase.designs.coalitions` the exact row is text minus reference, so the scores sum to F(1) -
@@ -334,9 +325,6 @@ class Constrained:
     solution is then Kernel SHAP (Theorem 2 of Lundberg and Lee 2017), and equals the Shapley values if all coalitions
     are evaluated. Without exact rows it is `LeastSquares`.
     """
-
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` and its HC3 covariance, which is zero in the direction of the exact rows."""

@@ -13,7 +13,7 @@ from mase.errors import MaseError, OptionError
 from mase.estimators.linear import Moment, dof, moment_rows
 from mase.solve.distributions import scatter, widening
 from mase.solve.kernel import Gram
-from mase.solve.problem import Estimate, Problem
+from mase.solve.problem import Estimate, Estimator, Problem
 
 # Number of groups of the jackknife.
 _FOLDS = 10
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Lasso:
+class Lasso(Estimator):
     """Minimise the weighted squared error subject to |gamma|_1 <= radius (Eq. definition_2 with its constraint).
 
     The paper calls the bound L and gives no value. `radius` is an absolute bound. If it is None, the bound is `share`
@@ -38,8 +38,6 @@ class Lasso:
 
     radius: float | None = None
     share: float = 0.5
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.radius is not None and not 0 <= self.radius < np.inf:
@@ -168,7 +166,7 @@ def _next_knot(
 
 
 @dataclass(frozen=True, slots=True)
-class PenalisedLasso:
+class PenalisedLasso(Estimator):
     """Minimise mean (y - a - z.gamma)^2 / 2 + alpha sum_j s_j |gamma_j|, s_j the deviation of coordinate j in the rows.
 
     This is `sklearn.linear_model.Lasso` after a `StandardScaler`, as in the package `context-cite`, whose alpha is .01.
@@ -181,8 +179,6 @@ class PenalisedLasso:
     """
 
     alpha: float = 0.01
-    needs_base: ClassVar[bool] = False
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha < np.inf:
@@ -304,7 +300,7 @@ def _polished(matrix: Floats, b: Floats, tol: float, values: Floats, prices: Flo
 
 
 @dataclass(frozen=True, slots=True)
-class Sparse:
+class Sparse(Estimator):
     """min |g|_1 subject to |b - Sigma g|_inf <= tol, with b = (1/N) sum_i y_i z_i (Eq. lp).
 
     Parameters
@@ -329,7 +325,6 @@ class Sparse:
     relative: bool = True
     gram: Literal["law", "empirical"] = "law"
     needs_base: ClassVar[bool] = True
-    needs_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.tol != "auto" and not (isinstance(self.tol, int | float) and 0 <= self.tol < np.inf):

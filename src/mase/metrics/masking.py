@@ -12,7 +12,7 @@ from mase.defaults import check_integer, is_real
 from mase.document import Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.metrics import OPERATORS, Operator, check_operator
-from mase.models.base import Binding, Model, Probe, TokenModel
+from mase.models.base import Binding, Model, Probe
 from mase.models.batching import ask, check_start
 from mase.responses import probabilities
 from mase.rng import untouched
@@ -270,7 +270,7 @@ class Deletion:
         """
         if "delete" in model.references:
             return Replacement("delete").bind(model, tokens, words)
-        if not isinstance(model, TokenModel):
+        if not model.accepts_tokens:
             raise CapabilityError(
                 f"operator is 'delete', which {model.name} cannot do (it has no predict_tokens), "
                 f"expected one of {', '.join(model.references)}"
@@ -286,7 +286,6 @@ DELETE = Deletion()
 
 def _deleted(model: Model, tokens: Tokens, of_token: Ints, kept: Bools) -> Floats:
     """Return class probabilities `(n, k)` without the tokens of the masked words."""
-    assert isinstance(model, TokenModel)
     shortened = [_only(tokens, np.flatnonzero((of_token < 0) | row[of_token])) for row in kept]
     non_empty = [index for index, rest in enumerate(shortened) if len(rest)]
     predicted = model.predict_tokens([shortened[index] for index in non_empty])

@@ -1,7 +1,6 @@
 """Metrics that ask again: infidelity, max-sensitivity, and the agreement of seeds and methods."""
 
 import json
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +15,7 @@ from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
 from mase.metrics.base import Column, Instance
 from mase.metrics.curves import check_scores
-from mase.models.base import Binding, GradientProbe, HalfProbe, Model, Opened, Probe, Wrapper
+from mase.models.base import Binding, Model, Probe, Wrapper
 from mase.models.batching import ask
 from mase.responses import probabilities
 from mase.rng import generator, untouched
@@ -202,12 +201,11 @@ class Nearby(Wrapper):
         # Row 0 of a space with noise is noisy, but the response of the neighbour itself must be free of noise.
         clean = self.model.bind(replace(binding, space=TokenScale(), sigma=0.0)) if binding.space.noisy else probe
         start = clean.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
-        kind = NearbyGradientProbe if isinstance(probe, GradientProbe) else NearbyProbe
-        return kind(probe, self.factors, start)
+        return NearbyProbe(probe, self.factors, start)
 
 
 @dataclass(frozen=True, slots=True)
-class NearbyProbe:
+class NearbyProbe(Probe):
     """The probe of a neighbour, whose class scores are `start` `(1, k)`. See `mase.models.base.Probe`."""
 
     probe: Probe
@@ -234,18 +232,12 @@ class NearbyProbe:
         """Number of rows per batch."""
         return self.probe.batch_size
 
-    def opened(self) -> Opened:
-        """Return the context of `scores`, which needs no preparation."""
-        return nullcontext(self.scores)
-
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at the neighbour's coordinates `(b, p)`."""
         return self.probe.scores(coordinates * self.factors, rows)
 
     def half(self) -> Probe | None:
         """Return the probe of the same neighbour in half precision; None if the model's probe returns None."""
-        if not isinstance(self.probe, HalfProbe):
-            raise CapabilityError("this model has no half precision, expected precision='float32'")
         half = self.probe.half()
         return None if half is None else replace(self, probe=half)
 
@@ -257,14 +249,8 @@ class NearbyProbe:
         """Raise an error: there are no contributions at a neighbour."""
         raise _without_neighbours("propagate differences through the layers (DeepLIFT)")
 
-
-@dataclass(frozen=True, slots=True)
-class NearbyGradientProbe(NearbyProbe):
-    """The probe of a neighbour that also differentiates."""
-
     def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` with respect to the neighbour's coordinates."""
-        assert isinstance(self.probe, GradientProbe)
         scores, slopes = self.probe.gradients(coordinates * self.factors, rows, link, target)
         return scores, slopes * self.factors
 
@@ -273,7 +259,6 @@ class NearbyGradientProbe(NearbyProbe):
 
         This gradient is with respect to the neighbour's embeddings, not its coordinates, so no factor is applied.
         """
-        assert isinstance(self.probe, GradientProbe)
         return self.probe.gradient_norms(coordinates * self.factors, rows, link, target)
 
 

@@ -1,10 +1,10 @@
-"""The interfaces of models and probes, what they may offer beside, and models that wrap another one."""
+"""The base classes of models and probes, and models that wrap another one."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mase.links import Contrast, Output
 from mase.rng import stream_key
 from mase.spaces import Space
 from mase.text import Tokens
+
+if TYPE_CHECKING:
+    from mase.models.description import Description
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,55 +100,41 @@ class Binding:
 Opened = AbstractContextManager[Callable[[Floats, Ints], Floats]]
 
 
-class Probe(Protocol):
+class Probe:
     """A model bound to one text and one coordinate space: p coordinates in, class scores out.
 
-    Attributes
-    ----------
-    output
-        What the columns of `scores` are.
-    scale
-        `(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks a coordinate without effect.
-    start
-        `(1, k)`: scores of the text itself.
-    n_setup
-        Number of model evaluations used by binding.
-    batch_size
-        Recommended number of rows per batch for this model and text length.
+    A subclass has the first five attributes or properties, and `scores`. It overrides what else its model can do.
     """
 
-    @property
-    def output(self) -> Output:
-        """What the columns of the scores are."""
-        ...
+    __slots__ = ()
+    if TYPE_CHECKING:  # a property that is there when the program runs would be in the way of a field of that name
 
-    @property
-    def scale(self) -> Floats:
-        """Standard deviations per unit of sigma `(p,)`."""
-        ...
+        @property
+        def output(self) -> Output:
+            """What the columns of `scores` are."""
 
-    @property
-    def start(self) -> Floats:
-        """Scores of the text itself `(1, k)`."""
-        ...
+        @property
+        def scale(self) -> Floats:
+            """`(p,)`: standard deviation of each coordinate per unit of sigma; 0 marks one without effect."""
 
-    @property
-    def n_setup(self) -> int:
-        """Number of evaluations for binding."""
-        ...
+        @property
+        def start(self) -> Floats:
+            """`(1, k)`: scores of the text itself."""
 
-    @property
-    def batch_size(self) -> int:
-        """Recommended number of rows per batch."""
-        ...
+        @property
+        def n_setup(self) -> int:
+            """Number of model evaluations used by binding."""
+
+        @property
+        def batch_size(self) -> int:
+            """Recommended number of rows per batch for this model and text length."""
 
     def opened(self) -> Opened:
         """Return a context that yields the function `scores` for many batches and restores the model when it ends.
 
-        The context does expensive preparation once. A probe with nothing to prepare returns
-        `contextlib.nullcontext(self.scores)`.
+        The context does expensive preparation once.
         """
-        ...
+        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their indices in the design, for noise.
@@ -155,108 +144,109 @@ class Probe(Protocol):
         MemoryError
             If b rows do not fit into the memory of the device.
         """
-        ...
+        raise NotImplementedError
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said of the text or the answer, such as that it was cut off."""
+        return ()
 
-@runtime_checkable
-class SeededProbe(Protocol):
-    """A probe whose model may be random; each evaluation starts from the same random state, which can be changed."""
+    @property
+    def answer(self) -> Answer | None:
+        """The answer whose log-probabilities the scores of a language model are; None for another model."""
+        return None
 
-    def seeded(self, seed: int) -> Probe:
-        """Return the same probe with the random state of `seed`."""
-        ...
+    @property
+    def answers_only(self) -> bool:
+        """Whether the scores compare answers, each of which is a request that counts."""
+        return False
 
-
-@runtime_checkable
-class RoundingProbe(Protocol):
-    """A probe that says by how much the other rows of a batch may change the response to a row, by rounding."""
+    @property
+    def n_reserved(self) -> int:
+        """Number of evaluations of the budget that are spent otherwise than on rows."""
+        return 0
 
     @property
     def rounding(self) -> float:
-        """The largest such change of a response, as a share of the highest score; 0 for a model in float32."""
-        ...
+        """The largest change of a response by the other rows of a batch, as a share of the highest score.
 
+        It is 0 for a model in float32.
+        """
+        return 0.0
 
-@runtime_checkable
-class GradientProbe(Protocol):
-    """A probe that can also compute gradients."""
+    def seeded(self, seed: int) -> Self:
+        """Return the same probe with another random state of the model, from which each evaluation starts."""
+        del seed
+        return self
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether the model may be random, so that `seeded` makes a difference."""
+        return type(self).seeded is not Probe.seeded
 
     def gradients(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> tuple[Floats, Floats]:
         """Return scores `(b, k)` and derivatives `(b, p)` of the response with respect to the coordinates."""
-        ...
+        raise CapabilityError("the method needs gradients, which this model does not provide; use method='mase'")
 
     def gradient_norms(self, coordinates: Floats, rows: Ints, link: str | Contrast, target: int) -> Floats:
         """Return `(b, p)`: the norm of the response's gradient with respect to all vectors that a coordinate moves."""
-        ...
-
-
-@runtime_checkable
-class ExchangeProbe(Protocol):
-    """A probe that can replace the content of a word by that of another word of the text."""
+        raise CapabilityError("the method needs gradients, which this model does not provide; use method='mase'")
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i has the content of word `sources[:, i]`; `sources` is `(b, p)`."""
-        ...
-
-
-@runtime_checkable
-class AttributionProbe(Protocol):
-    """A probe whose model has rules that distribute a difference of responses over the words (DeepLIFT)."""
+        raise CapabilityError("the method exchanges words, which this model does not support; use method='occlusion'")
 
     def contributions(self, link: str | Contrast, target: int) -> Floats:
-        """Return contributions `(p,)` that sum to the response at the text minus that at the reference."""
-        ...
+        """Return DeepLIFT contributions `(p,)` that sum to the response at the text minus that at the reference."""
+        raise CapabilityError("the method supports the bundled LSTM classifiers only; use method='kernel-shap'")
 
-
-@runtime_checkable
-class HalfProbe(Protocol):
-    """A probe that can also evaluate its model in half precision."""
-
-    def half(self) -> Probe | None:
+    def half(self) -> "Probe | None":
         """Return the same probe with the model in bfloat16, except for the layer that computes the class scores.
 
         Return None if that would be slower, because the processor has no instructions for bfloat16.
         """
-        ...
+        raise CapabilityError(
+            "half precision requires a torch model, expected precision='float32' for a function of texts"
+        )
+
+    @property
+    def has_control(self) -> bool:
+        """Whether there is a cheap model beside this one."""
+        return False
+
+    def control(self, coordinates: Floats) -> Floats:
+        """Return the scores `(n, k)` of the cheap model at coordinates `(n, p)` of zeros and ones."""
+        raise NotImplementedError
 
 
-class Model(Protocol):
-    """A text classifier.
+class Model:
+    """A text classifier, or another model that reads texts.
 
-    Attributes
-    ----------
-    name
-        Name for provenance and messages.
-    has_embeddings
-        Whether coordinates may take any value. Otherwise they are 1 (the word is kept) or 0 (it is masked).
-    references
-        Names of the references that can represent an absent word, the most natural one first.
+    A subclass has the first five attributes or properties, and `encode`, `bind` and `predict`. It overrides of the rest
+    what it can do.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for provenance and messages."""
-        ...
+    if TYPE_CHECKING:  # a property that is there when the program runs would be in the way of an attribute of that name
 
-    @property
-    def has_embeddings(self) -> bool:
-        """Whether coordinates may take any value."""
-        ...
+        @property
+        def name(self) -> str:
+            """Name for provenance and messages."""
 
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Names of the references, the most natural first."""
-        ...
+        @property
+        def has_embeddings(self) -> bool:
+            """Whether coordinates may take any value. Otherwise they are 1 (the word is kept) or 0 (it is masked)."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the k classes or values."""
-        ...
+        @property
+        def references(self) -> tuple[str, ...]:
+            """Names of the references that can represent an absent word, the most natural one first."""
 
-    @property
-    def sha256(self) -> str | None:
-        """Checksum of the weights; None for a black box."""
-        ...
+        @property
+        def labels(self) -> tuple[str, ...]:
+            """Names of the k classes or values."""
+
+        @property
+        def sha256(self) -> str | None:
+            """Checksum of the weights; None for a black box."""
 
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads; if it reads only a part of the text, they record the truncation.
@@ -266,87 +256,83 @@ class Model(Protocol):
         InvalidTextError
             If the model does not read such a document, for example one of several fields.
         """
-        ...
+        raise NotImplementedError
 
     def bind(self, binding: Binding) -> Probe:
         """Return the probe of one text."""
-        ...
+        raise NotImplementedError
 
     def predict(self, texts: Sequence[Input]) -> np.ndarray:
         """Return class probabilities `(n, k)` of texts or other documents, or the values of a model of values."""
-        ...
+        raise NotImplementedError
 
+    @property
+    def accepts_tokens(self) -> bool:
+        """Whether `predict_tokens` is there."""
+        return type(self).predict_tokens is not Model.predict_tokens
 
-@runtime_checkable
-class ValueModel(Protocol):
-    """A model that says, without being evaluated, whether its columns are values; one that does not is a classifier."""
+    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
+        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty.
+
+        They need not be the tokens of a text: some may have been removed.
+        """
+        raise NotImplementedError
 
     @property
     def returns_values(self) -> bool:
-        """Whether the kind of its output is "values" (see `mase.links.Output`)."""
-        ...
-
-
-@runtime_checkable
-class AnswerModel(Protocol):
-    """A language model with answers, whose columns are log-probabilities."""
+        """Whether its columns are values (see `mase.links.Output`), which is known without evaluating it."""
+        return False
 
     @property
-    def default_method(self) -> str:
-        """Name of the method that explains it if nobody names one."""
-        ...
+    def default_method(self) -> str | None:
+        """Name of the method that explains it if nobody names one; None for that of classifiers."""
+        return None
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Names of links, the default first."""
-        ...
-
-
-@runtime_checkable
-class AnsweredProbe(Protocol):
-    """A language model bound to a prompt, whose scores are log-probabilities of an answer and its parts."""
+        """Names of links if it has no classes, the default first; empty for a classifier."""
+        return Output("values").links or () if self.returns_values else ()
 
     @property
-    def answer(self) -> Answer:
-        """The answer."""
-        ...
+    def waits(self) -> bool:
+        """Whether this process waits for a device or a server, and can do something else in the meantime."""
+        return False
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """What is to be said of the answer, such as that it was cut off."""
-        ...
+    def cheap(self) -> bool:
+        """Whether models of this kind mostly cost little, so that more may be asked where no place is certain."""
+        return False
 
+    @property
+    def description(self) -> "Description | None":
+        """What an object was taken for; None if it does not say."""
+        return None
 
-@runtime_checkable
-class PromptedModel(Protocol):
-    """A language model whose answers depend on settings of its own, which results record beside its name."""
+    @property
+    def package(self) -> str | None:
+        """Name of the package that the model is from, such as "sklearn"; None if it is not known."""
+        return None
+
+    @property
+    def device(self) -> str | None:
+        """The device of the weights, such as "cpu" or "cuda:0"; None if it is not known."""
+        return None
 
     @property
     def prompting(self) -> Mapping[str, Any]:
-        """The settings, as plain JSON types."""
-        ...
-
-
-@runtime_checkable
-class ReadingModel(Protocol):
-    """A model whose answers depend on how it reads texts, which its weights do not tell, and which runs record."""
+        """The settings of a language model that results record beside its name, as plain JSON types."""
+        return {}
 
     def reads(self) -> Mapping[str, Any]:
-        """Return the settings, as plain JSON types, with a checksum of the tokenizer; empty if nothing is known."""
-        ...
+        """Return how it reads texts, which its weights do not tell, as plain JSON types; empty if nothing is known.
+
+        Runs record it, with a checksum of the tokenizer.
+        """
+        return {}
 
 
-@runtime_checkable
-class TokenModel(Protocol):
-    """A model that also accepts token sequences that are not the tokens of a text, for example with tokens removed."""
-
-    def predict_tokens(self, tokens: Sequence[Tokens]) -> Floats:
-        """Return class probabilities `(n, k)` of n sequences of tokens, none of them empty."""
-        ...
-
-
-class Wrapper:
-    """A `mase.models.base.Model` that delegates everything except `bind` to `model`."""
+class Wrapper(Model):
+    """A model that delegates everything except `bind` to `model`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -407,37 +393,3 @@ def unwrapped(model: Any) -> Any:
             break
         model = inner
     return model
-
-
-def differentiable(probe: Probe, method: str) -> GradientProbe:
-    """Return a probe that has gradients."""
-    if not isinstance(probe, GradientProbe):
-        raise CapabilityError(
-            f"method {method!r} needs gradients, which this model does not provide; use method='mase'"
-        )
-    return probe
-
-
-def exchanging(probe: Probe, method: str) -> ExchangeProbe:
-    """Return a probe that can exchange words."""
-    if not isinstance(probe, ExchangeProbe):
-        raise CapabilityError(
-            f"method {method!r} exchanges words, which this model does not support; use method='occlusion'"
-        )
-    return probe
-
-
-def with_rules(probe: Probe, method: str) -> AttributionProbe:
-    """Return a probe whose model has rules that distribute a difference of responses over the words."""
-    if not isinstance(probe, AttributionProbe):
-        raise CapabilityError(f"method {method!r} supports the bundled LSTM classifiers only; use method='kernel-shap'")
-    return probe
-
-
-def half_precision(probe: Probe) -> Probe | None:
-    """Return a probe in half precision; None where that would be slower."""
-    if not isinstance(probe, HalfProbe):
-        raise CapabilityError(
-            "half precision requires a torch model, expected precision='float32' for a function of texts"
-        )
-    return probe.half()

@@ -9,7 +9,7 @@ from mase.arrays import Floats, Ints
 from mase.defaults import is_integer
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.links import Contrast
-from mase.models.base import ExchangeProbe, GradientProbe, Probe
+from mase.models.base import Probe
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def ask(
 
 
 def ask_norms(
-    probe: GradientProbe,
+    probe: Probe,
     coordinates: Floats,
     link: str | Contrast,
     target: int,
@@ -75,9 +75,7 @@ def ask_norms(
     )
 
 
-def ask_exchanged(
-    probe: ExchangeProbe, sources: Ints, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED
-) -> Floats:
+def ask_exchanged(probe: Probe, sources: Ints, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED) -> Floats:
     """Return the model's scores `(n, k)` where word i has the content of word `sources[:, i]`; see `ask`.
 
     `sources` is `(n, p)`.
@@ -86,7 +84,7 @@ def ask_exchanged(
 
 
 def ask_gradients(
-    probe: GradientProbe,
+    probe: Probe,
     coordinates: Floats,
     link: str | Contrast,
     target: int,

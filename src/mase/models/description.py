@@ -6,11 +6,12 @@ No framework is imported.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 from mase.defaults import check_choice
 from mase.errors import CapabilityError, OptionError
 from mase.links import Output, value_names
+from mase.models.base import Model
 from mase.models.language.base import LanguageModel
 from mase.models.scores import Scores
 
@@ -153,16 +154,6 @@ class Description:
     context_length: int | None = None
 
 
-@runtime_checkable
-class DescribedModel(Protocol):
-    """A model that describes itself."""
-
-    @property
-    def description(self) -> Description:
-        """What the model was taken for."""
-        ...
-
-
 def of_module(model: Any, owner: str, labels_from: str, remedy: str, *guesses: Guess) -> Description:
     """Return the description of a model that has a torch `module` on a `device`.
 
@@ -234,11 +225,11 @@ def unnamed(labels: Sequence[str], remedy: str) -> tuple[Guess, ...]:
     return (Guess(f"the classes are called {shown}", remedy),)
 
 
-def description_of(model: Any) -> Description:
+def description_of(model: Model) -> Description:
     """Return the description of any model; one of another package that has none is described by its class."""
-    if isinstance(model, DescribedModel):
-        return model.description
-    return Description(type(model).__name__, "the model", guesses=unnamed(model.labels, "give the model labels"))
+    return model.description or Description(
+        type(model).__name__, "the model", guesses=unnamed(model.labels, "give the model labels")
+    )
 
 
 _PLAIN = (
@@ -276,16 +267,6 @@ class LanguageDescription:
     guesses: tuple[Guess, ...] = ()
 
 
-@runtime_checkable
-class DescribedLanguageModel(Protocol):
-    """A language model that describes itself."""
-
-    @property
-    def description(self) -> LanguageDescription:
-        """What the model was taken for."""
-        ...
-
-
 def of_language_module(
     model: Any, owner: str, tokenizer: Any, context_length: int | None, stops: tuple[str, ...]
 ) -> LanguageDescription:
@@ -302,4 +283,4 @@ def of_language_module(
 
 def language_description_of(model: LanguageModel) -> LanguageDescription:
     """Return the description of any language model; one that has none is described by its class."""
-    return model.description if isinstance(model, DescribedLanguageModel) else LanguageDescription(type(model).__name__)
+    return model.description or LanguageDescription(type(model).__name__)

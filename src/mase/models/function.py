@@ -3,7 +3,7 @@
 from collections import abc
 from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
@@ -24,7 +24,7 @@ from mase.errors import (
     ShapeError,
 )
 from mase.links import FLOOR, Output, value_names
-from mase.models.base import Binding, Opened
+from mase.models.base import Binding, Model, Probe
 from mase.models.description import Description, of_function
 from mase.models.locks import alone
 from mase.models.origin import Reopened
@@ -328,7 +328,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class CallableProbe:
+class CallableProbe(Probe):
     """A black box bound to one text. See `mase.models.base.Probe`."""
 
     model: BlackBox
@@ -358,10 +358,6 @@ class CallableProbe:
         scale[unchanging[unchanging >= 0]] = 0.0  # a fixed one has no coordinate
         return scale
 
-    def opened(self) -> Opened:
-        """Return a context that yields `scores`; it needs no preparation."""
-        return nullcontext(self.scores)
-
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones."""
         del rows
@@ -387,7 +383,7 @@ class CallableProbe:
 Kind = Literal["probabilities", "logits", "values", "scores"]
 
 
-class Callable(Reopened):
+class Callable(Reopened, Model):
     """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     For pairs and documents of several fields the function gets a list of records (`dict`), with a str for a text and
@@ -429,6 +425,7 @@ class Callable(Reopened):
         If an option has an invalid value, or the function is a `decision_function` and `outputs` is "probabilities".
     """
 
+    name: str
     sha256 = None
     has_embeddings = False
     kind: ClassVar[str] = "function"  # what it is called before its name

@@ -17,11 +17,11 @@ from mase.errors import CapabilityError, DataError, OptionError, PluginError
 from mase.models.base import Model, unwrapped
 from mase.models.bundled import ADAPTED, BUNDLED, is_adapted, named
 from mase.models.language.answers import Generated, LabelWords
-from mase.models.language.base import LabelledLanguageModel, LanguageModel
+from mase.models.language.base import LanguageModel
 from mase.models.language.open import generates, language_model
 from mase.models.names import check_local_path, exists, is_cached, is_file, is_remote
 from mase.models.tokens import check_no_tokenizer
-from mase.registry import Registry, require, unknown
+from mase.registry import Registry, completed, require, unknown
 
 ADAPTERS = Registry(
     "adapter",
@@ -261,8 +261,7 @@ class ModelAdapter:
         """Return the model unchanged, with its own name."""
         del name
         check_no_tokenizer("a model of mase.models", tokenizer)
-        adapted: Model = model
-        return adapted
+        return completed(model, Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +318,7 @@ class LanguageModelAdapter:
     def adapt(self, model: Any, tokenizer: Any, *, name: str | None) -> Model:
         """Return the model with its answers, or the classifier that its label words make of it."""
         opened = language_model(model, tokenizer, name=name)
-        if isinstance(opened, LabelledLanguageModel) and opened.labels is not None:
+        if opened.labels is not None:
             return LabelWords(opened, opened.labels, template=opened.template)
         return Generated(opened)
 

@@ -12,7 +12,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, Protocol, SupportsIndex
 
 from mase.errors import DataError, MaseError, NotPicklableError
-from mase.models.base import Model, PromptedModel, ReadingModel
+from mase.models.base import Model
 from mase.models.language.base import LanguageModel
 from mase.models.limits import is_folder
 
@@ -152,7 +152,7 @@ def identity(model: Model) -> dict[str, Any]:
 
     The values are plain JSON types.
     """
-    prompted = model.prompting if isinstance(model, PromptedModel) else {}
+    prompted = model.prompting
     code = getattr(getattr(model, "origin", None), _CODE, None)
     return {"name": model.name, "sha256": model.sha256, **prompted, **({} if code is None else {_CODE: code})}
 
@@ -165,7 +165,7 @@ def identity_in_run(model: Model) -> dict[str, Any]:
 
 def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
     """Return how a model reads texts, as plain JSON types; empty if it does not say."""
-    return dict(model.reads()) if isinstance(model, ReadingModel) else {}
+    return dict(model.reads())
 
 
 def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable as Function
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from mase.attribution.response import Note
 from mase.document import Document, Input, check_texts
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError
 from mase.links import Output
-from mase.models.base import Binding, Opened
+from mase.models.base import Binding, Model, Probe
 from mase.models.batching import in_batches
 from mase.models.description import Description, recognised
 from mase.models.origin import Reopened
@@ -43,7 +42,7 @@ _BATCH = 64
 _BATCH_TOKENS = 8192
 
 
-class TokenIds(Reopened):
+class TokenIds(Reopened, Model):
     """A classifier that is known by a function from ids `(b, t)` to class scores `(b, k)`.
 
     It is explained by masking words: their tokens are replaced by the id of "mask", "unk" or "pad", or deleted. Rows of
@@ -67,6 +66,7 @@ class TokenIds(Reopened):
         Name for provenance.
     """
 
+    name: str
     sha256: str | None = None
     has_embeddings = False
 
@@ -204,7 +204,7 @@ class TokenIds(Reopened):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenIdsProbe:
+class TokenIdsProbe(Probe):
     """A model of token ids bound to one text. See `mase.models.base.Probe`.
 
     `reference_id` replaces the tokens of a masked word; None deletes them.
@@ -234,10 +234,6 @@ class TokenIdsProbe:
     def notes(self) -> tuple[Note, ...]:
         """A note if the scores are not what they were declared as."""
         return self.model.scores_kind.notes
-
-    def opened(self) -> Opened:
-        """Return a context that yields `scores`; it needs no preparation."""
-        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)` of zeros and ones."""

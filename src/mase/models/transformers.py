@@ -15,7 +15,7 @@ from torch import nn
 from mase.arrays import Floats, Ints
 from mase.document import Document, Input, check_texts
 from mase.errors import DataError, MaseError, OptionError
-from mase.models.base import Binding, unwrapped
+from mase.models.base import Binding, Model, unwrapped
 from mase.models.description import HeadOutputs, check_head, described, head_labels, head_scores
 from mase.models.folder import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
 from mase.models.limits import is_taken
@@ -34,7 +34,7 @@ from mase.rng import untouched
 from mase.text import Side, Tokens
 
 
-class HuggingFace(Reopened):
+class HuggingFace(Reopened, Model):
     """A Hugging Face classifier of texts or of pairs of texts.
 
     Parameters
@@ -78,6 +78,8 @@ class HuggingFace(Reopened):
     ``"words"`` there is an effect because the positions are not scaled. The two choices give different scores.
     """
 
+    has_embeddings = True
+
     def __init__(
         self,
         model: Any,
@@ -110,7 +112,6 @@ class HuggingFace(Reopened):
             if isinstance(model, str | os.PathLike)
             else self._config.name_or_path or type(module).__name__
         )
-        self.has_embeddings = True
         limit = _own_limit(fast, self._config)
         check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
         limit = limit if max_length is None else max_length

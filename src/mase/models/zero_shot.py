@@ -7,7 +7,6 @@ are perturbed alike in all pairs; the hypotheses stay as they are.
 import hashlib
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from mase.arrays import Floats, Ints
 from mase.document import PAIR, Document, Field, Input, check_texts
 from mase.errors import EmptyTextError, OptionError
 from mase.links import Output
-from mase.models.base import Binding, Opened
+from mase.models.base import Binding, Model, Probe
 from mase.models.description import Description
 from mase.models.scores import check_labels
 from mase.models.torch.probe import TorchProbe
@@ -39,7 +38,7 @@ class _Answer:
         return entailed if self.contradiction is None else entailed - logits[:, self.contradiction]
 
 
-class ZeroShot:
+class ZeroShot(Model):
     """A classifier of texts into any labels, by a model of natural language inference (NLI).
 
     It predicts what the pipeline ``zero-shot-classification`` of transformers predicts.
@@ -66,6 +65,7 @@ class ZeroShot:
     One evaluation of this model is one forward pass for each label. There are no gradients.
     """
 
+    name: str
     has_embeddings = True
 
     def __init__(
@@ -178,11 +178,11 @@ class ZeroShot:
 
 
 @dataclass(frozen=True, slots=True)
-class ZeroShotProbe:
+class ZeroShotProbe(Probe):
     """A zero-shot classifier bound to one text: one probe per label. See `mase.models.base.Probe`."""
 
     probes: tuple[TorchProbe, ...]
-    answer: _Answer
+    pooled: _Answer
     output: Output
     one_column: bool
 
@@ -207,10 +207,6 @@ class ZeroShotProbe:
         """Recommended number of rows per batch."""
         return min(probe.batch_size for probe in self.probes)
 
-    def opened(self) -> Opened:
-        """Return a context that yields `scores`; the module is prepared anew for each label."""
-        return nullcontext(self.scores)
-
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; `rows` `(b,)` are their indices in the design."""
         return self._joined([probe.scores(coordinates, rows) for probe in self.probes])
@@ -220,7 +216,7 @@ class ZeroShotProbe:
         return self._joined([probe.exchanged(sources) for probe in self.probes])
 
     def _joined(self, logits: Sequence[Floats]) -> Floats:
-        scores = np.stack([self.answer.score(one) for one in logits], axis=1)
+        scores = np.stack([self.pooled.score(one) for one in logits], axis=1)
         return _table(scores, one_column=self.one_column)
 
 

@@ -13,7 +13,7 @@ from mase.errors import TooFewSamplesError
 from mase.solve.distributions import no_scatter, scatter, widening
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate
-from mase.solve.strategy import Solution, Stopping
+from mase.solve.strategy import Solution, Stopping, Strategy
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,7 +47,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionShap:
+class PartitionShap(Strategy):
     """Owen values of the words over a balanced binary tree of the text, in which each part is split in the middle.
 
     The value of a part is the change in response when it is added, averaged over the two orders of the part and its
@@ -63,9 +63,6 @@ class PartitionShap:
     """
 
     per_round: int = 16
-    needs_gradients = False
-    needs_reference = True
-    stops_early = False
 
     def __post_init__(self) -> None:
         check_integer("per_round", self.per_round, 1)
@@ -161,7 +158,7 @@ _MESSAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class SobolIndices:
+class SobolIndices(Strategy):
     """Total indices S_j = E[(F(A) - F(A_j))^2] / (4 Var F(A)), where A masks each word with probability 1/2.
 
     A_j is A with word j put back or taken out. S_j is the share of the variance that is due to word j and to its
@@ -184,10 +181,6 @@ class SobolIndices:
     error of 0, although it may have an effect that is rarer. Where a model gives two answers to one row, this noise
     counts as variance that every word takes part in.
     """
-
-    needs_gradients = False
-    needs_reference = True
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the indices as gamma `(p,)` with the covariance of a ratio of means over the rows A.
@@ -252,7 +245,7 @@ def _shares(responses: Floats, changed: Floats, ddof: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class PermutationImportance:
+class PermutationImportance(Strategy):
     """gamma_i = F(text) - mean_r F(text with word i replaced by word pi_r(i)), over random permutations pi_r.
 
     One word is replaced at a time and all others are kept. Every pi_r is a single cycle through all words (Sattolo), so
@@ -266,9 +259,7 @@ class PermutationImportance:
     the permuted text is evaluated separately.
     """
 
-    needs_gradients = False
     needs_reference = False
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)` with the covariance of a mean over permutations, which is NaN for one permutation.
@@ -313,12 +304,10 @@ def _cycle(rng: np.random.Generator, p: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Random:
+class Random(Strategy):
     """Independent uniform scores in [0, 1), so that all orders of the words are equally likely, without the model."""
 
-    needs_gradients = False
     needs_reference = False
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return p draws; their covariance is NaN, because they estimate nothing."""

@@ -8,11 +8,11 @@ from mase.errors import TooFewSamplesError
 from mase.solve.distributions import no_scatter
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate
-from mase.solve.strategy import Solution, Stopping
+from mase.solve.strategy import Solution, Stopping, Strategy
 
 
 @dataclass(frozen=True, slots=True)
-class GradientNorm:
+class GradientNorm(Strategy):
     """|df/de_i|_2 of each word i over all entries of its vectors (Simonyan et al. 2014 with the L2 norm).
 
     The tokens of a word count as one long vector, so its score is the root of their summed squares. Scores have no
@@ -21,7 +21,6 @@ class GradientNorm:
 
     needs_gradients = True
     needs_reference = False
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the norms `(p,)` from one gradient; they are deterministic."""
@@ -36,7 +35,7 @@ _MAX_NODES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class SequentialIG:
+class SequentialIG(Strategy):
     """gamma_i = int_0^1 dF/dc_i d alpha at c = 1 - (1 - alpha) e_i, by Gauss-Legendre quadrature.
 
     This is SIG (Enguehard 2023).
@@ -50,8 +49,6 @@ class SequentialIG:
     """
 
     needs_gradients = True
-    needs_reference = True
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)`, which is deterministic.
@@ -78,7 +75,7 @@ class SequentialIG:
 
 
 @dataclass(frozen=True, slots=True)
-class DeepShap:
+class DeepShap(Strategy):
     """Deep SHAP (Lundberg and Lee 2017), with one background text that consists of the reference: DeepLIFT Rescale.
 
     captum computes it on an unrolled copy of the network. `mase.models.torch.deep_lift` describes the rules for gates
@@ -86,8 +83,6 @@ class DeepShap:
     """
 
     needs_gradients = True
-    needs_reference = True
-    stops_early = False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the contributions `(p,)` from one backward pass; they are deterministic."""

@@ -16,7 +16,7 @@ from mase.solve.determinism import UNCHECKED
 from mase.solve.distributions import Covariance
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate, Sample
-from mase.solve.strategy import Answered, Solution, Stopping
+from mase.solve.strategy import Answered, Solution, Stopping, Strategy
 
 _CONSTANT = (
     "no part that was left out changed the explained number: all scores are 0; perhaps the model answers from what it "
@@ -42,7 +42,7 @@ _ADJUSTED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Screening:
+class Screening(Strategy):
     """Which parts an answer needs, from few requests: gamma_i is the mean change when part i is in rather than out.
 
     The mean is over all subsets of the other parts, each of which is as likely as any other (the Banzhaf value). Up to
@@ -70,8 +70,6 @@ class Screening:
 
     share: float = 0.5
     level: float = 0.05
-    needs_gradients = False
-    needs_reference = True
     stops_early = True
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from mase.errors import TooFewSamplesError
 from mase.solve.distributions import no_scatter
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate
-from mase.solve.strategy import Solution, Stopping
+from mase.solve.strategy import Solution, Stopping, Strategy
 
 _MESSAGE = (
     "scores are places in an order of removal and no effects, so they have no standard errors; use method='mase' for "
@@ -75,7 +75,7 @@ class _Beam:
 
 
 @dataclass(frozen=True, slots=True)
-class BeamSearch:
+class BeamSearch(Strategy):
     """The order in which masking the words lowers the response fastest: its sum over all steps is to be smallest.
 
     Each step extends the `beam` best sets of masked words by every other word; 1 is greedy. Of several orders of the
@@ -93,9 +93,6 @@ class BeamSearch:
     """
 
     beam: int = 5
-    needs_gradients = False
-    needs_reference = True
-    stops_early = False
 
     def __post_init__(self) -> None:
         check_integer("beam", self.beam, 1)

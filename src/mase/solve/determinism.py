@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.attribution.response import Note
 from mase.links import FLOOR
-from mase.models.base import Probe, SeededProbe
+from mase.models.base import Probe
 from mase.models.batching import ask
 from mase.solve.problem import Estimate
 
@@ -125,7 +125,7 @@ class Repeats:
     def responses(self, row: Floats | Ints, number: int) -> tuple[float, ...]:
         """Return one response to a row `(1, p)`, or two from a probe that takes seeds."""
         probe = self.probe
-        probes = (probe.seeded(0), probe.seeded(1)) if isinstance(probe, SeededProbe) else (probe,)
+        probes = (probe.seeded(0), probe.seeded(1)) if probe.has_seeds else (probe,)
         return tuple(self.response_of(self.scores(row, number, repeat)) for repeat in probes)
 
 

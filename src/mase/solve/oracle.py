@@ -11,7 +11,7 @@ from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Note
 from mase.defaults import PRECISIONS, Precision, check_choice
 from mase.links import Contrast
-from mase.models.base import Probe, SeededProbe, differentiable, exchanging, half_precision, with_rules
+from mase.models.base import Probe
 from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms, check_batch_size
 from mase.responses import floored, respond
 from mase.solve.determinism import UNCHECKED, Consistency, Cost, Repeats
@@ -251,11 +251,10 @@ class Oracle:
         CapabilityError
             If the probe has no gradients.
         """
-        probe = differentiable(self.probe, self.method)
         self._keep_full_precision()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
         options = (self.link, self.target, self._batch_size, first)
-        scores, slopes = ask_gradients(probe, rows, *options, watch=self.cost)
+        scores, slopes = ask_gradients(self.probe, rows, *options, watch=self.cost)
         return self.count_floored(scores), slopes[:, self.active]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
@@ -266,10 +265,10 @@ class Oracle:
         CapabilityError
             If the probe has no gradients.
         """
-        probe = differentiable(self.probe, self.method)
         self._keep_full_precision()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        return ask_norms(probe, rows, self.link, self.target, self._batch_size, first, watch=self.cost)[:, self.active]
+        norms = ask_norms(self.probe, rows, self.link, self.target, self._batch_size, first, watch=self.cost)
+        return norms[:, self.active]
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.
@@ -280,13 +279,12 @@ class Oracle:
             If the probe cannot exchange words.
         """
         self._try_half_precision()
-        probe = exchanging(self.probe, self.method)
         rows = np.tile(np.arange(len(self.probe.scale)), (len(sources), 1))
         rows[:, self.active] = self.active[sources]
 
         def evaluate(rows: Ints) -> Floats:
             first, repeats = self._count(len(rows)), replace(self._repeats, ask=ask_exchanged)
-            asked = partial(ask_exchanged, probe, batch_size=self._batch_size, first=first, watch=self.cost)
+            asked = partial(ask_exchanged, self.probe, batch_size=self._batch_size, first=first, watch=self.cost)
             return self.count_floored(self.consistency.checked(asked, rows, first, repeats))
 
         return self.respond(self._answered(rows, evaluate))
@@ -299,10 +297,9 @@ class Oracle:
         CapabilityError
             If the probe has no rules for its layers.
         """
-        probe = with_rules(self.probe, self.method)
         self._keep_full_precision()
         self._count(2, gradients=True)
-        return probe.contributions(self.link, self.target)[self.active]
+        return self.probe.contributions(self.link, self.target)[self.active]
 
     def again(self, probe: Probe | None = None, *, rows: int | None = None, remember: bool = True) -> "Oracle":
         """Return a copy that starts again at row 0, which knows no scores but those of the text itself.
@@ -319,7 +316,7 @@ class Oracle:
 
     def reevaluated(self, seed: int) -> "Oracle":
         """Return a copy that starts again at row 0, for which the text itself was evaluated again, alone."""
-        probe = self.probe.seeded(seed) if isinstance(self.probe, SeededProbe) else self.probe
+        probe = self.probe.seeded(seed)
         start = self._repeats.scores(np.ones((1, len(probe.scale))), 0, probe)
         return replace(self, start=start).again(probe)
 
@@ -342,7 +339,7 @@ class Oracle:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""
         if self.options.precision == "float32" or self.half is not None:
             return
-        half = half_precision(self.probe)
+        half = self.probe.half()
         if half is None:
             self.half, self.full_because = False, NO_INSTRUCTIONS
             return

@@ -16,9 +16,8 @@ from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import LISTED, Interaction, Note
 from mase.responses import respond
 from mase.solve.distributions import centred, on_means
-from mase.solve.kernel import one_thread
 from mase.solve.oracle import Oracle
-from mase.solve.problem import Estimate, Estimator, Planner, Problem, Sample, Solver
+from mase.solve.problem import Estimate, Estimator, Problem, Sample
 from mase.solve.strategy import Stopping
 from mase.statistics import holm
 
@@ -88,24 +87,12 @@ def share_explained(left: float, total: float, responses: Floats) -> float | Non
     return 1 - left / total if total > (_NOISE * float(np.abs(responses).max())) ** 2 else None
 
 
-@one_thread
-def coefficients(estimator: Estimator, problem: Problem) -> Floats:
-    """Return gamma `(p,)`, without its covariance if the estimator can skip it."""
-    return estimator.solve(problem) if isinstance(estimator, Solver) else estimator.fit(problem).gamma
-
-
-def planned(estimator: Estimator, problem: Problem) -> Estimate:
-    """Return the estimate by which later rows are chosen: a rough one, if the estimator has it."""
-    return estimator.rough(problem) if isinstance(estimator, Planner) else estimator.fit(problem)
-
-
 def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float | None:
     """Return how well estimates from the even and the odd rows recover the strongest of the scores `(p,)`.
 
     Take the k scores of largest magnitude. For each half, compute the share of their summed magnitude that belongs to
     coordinates which are also among the k strongest of that half (ties included). The result is the mean over both
     halves. It is None if a half is too small or all scores are 0.
-    An estimator with a rough estimate is compared by that.
     """
     if problem.n // 2 < problem.p + 3 or problem.p < 3:
         return None
@@ -115,8 +102,7 @@ def split_half(problem: Problem, estimator: Estimator, gamma: Floats) -> float |
     if not strength.any():
         return None
     rows = [problem.rows(slice(start, None, 2)) for start in (0, 1)]
-    rough = isinstance(estimator, Planner)
-    halves = [planned(estimator, half).gamma if rough else coefficients(estimator, half) for half in rows]
+    halves = [estimator.draft(half) for half in rows]
     return float(np.mean([strength[_in_top(half, k)[first]].sum() / strength.sum() for half in halves]))
 
 
@@ -374,7 +360,7 @@ def _refitted(problem: Problem, estimator: Estimator, groups: Ints) -> Floats:
     for fold in range(_FOLDS):
         out = groups % _FOLDS == fold
         rest = problem.rows(~out)
-        gamma = coefficients(estimator, rest)
+        gamma = estimator.solve(rest)
         errors[out] = problem.y[out] - problem.z[out] @ gamma
         if problem.intercept:
             errors[out] -= _intercepts(problem, ~out, gamma)[out]

@@ -10,36 +10,29 @@ from mase.arrays import Floats
 from mase.attribution.response import Note
 from mase.defaults import SAMPLES_RULE
 from mase.errors import OptionError
+from mase.registry import completed
 from mase.solve.distributions import Aim, Mixture, no_scatter, self_consistent
 from mase.solve.kernel import one_thread
 from mase.solve.oracle import Oracle
 from mase.solve.problem import (
-    AimedDesign,
-    Aimer,
     Design,
     Distribution,
-    DrawingDesign,
     Estimate,
     Estimator,
-    ExhaustiveDesign,
     Problem,
     Sample,
     cycle,
-    ends,
-    shares,
 )
 from mase.solve.quality import (
     adjusted_r2,
-    coefficients,
     condition,
     constant,
     held_out_r2,
     interactions,
-    planned,
     quality_notes,
     split_half,
 )
-from mase.solve.strategy import Answered, Solution, SolvedAgain, Stopping, Strategy
+from mase.solve.strategy import Answered, Solution, Stopping, Strategy
 
 
 def check_compatible(oracle: Oracle, design: Design, estimator: Estimator, sample: Sample) -> None:
@@ -91,7 +84,7 @@ class _Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(Strategy):
     """The strategy of every method that is a single regression.
 
     It draws rows, evaluates the model, solves for the coefficients and assesses the fit. Where all subsets of the words
@@ -108,8 +101,11 @@ class Regression:
 
     design: Design
     estimator: Estimator
-    needs_reference = True
     stops_early = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "design", completed(self.design, Design))
+        object.__setattr__(self, "estimator", completed(self.estimator, Estimator))
 
     @property
     def needs_gradients(self) -> bool:
@@ -117,10 +113,9 @@ class Regression:
         return self.estimator.needs_gradients
 
     @property
-    def _aimed(self) -> AimedDesign | None:
-        """The design if the scores stand for laws that follow from them, else None."""
-        aims = isinstance(self.estimator, Aimer) and self.estimator.aims
-        return self.design if aims and isinstance(self.design, AimedDesign) else None
+    def _aims(self) -> bool:
+        """Whether the scores stand for laws that follow from them."""
+        return self.estimator.aims and self.design.has_aim
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the solution from at most `budget` rows.
@@ -133,10 +128,10 @@ class Regression:
             If the design, the estimator and the space are incompatible, or the rows cannot follow the stopping rule.
         """
         distribution = self.design.distribution(oracle.scale)
-        if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None:
+        if self.design.enumerates and oracle.known is not None:
             budget = min(budget, 2 ** (oracle.size + 1))  # all subsets are asked instead, however many rows there are
         at_first = min(budget, stopping.certain_place or budget)
-        sample = self.design.draw(rng, ends(self.design, at_first)[0], distribution)
+        sample = self.design.draw(rng, self.design.ends(at_first)[0], distribution)
         check_compatible(oracle, self.design, self.estimator, sample)
         stopping.check(sample, oracle.method)
         sample = replace(sample, n_certain=0) if oracle.known is None else sample  # other draws get other answers
@@ -168,7 +163,7 @@ class Regression:
         rows by more than their errors as long as the rows are few. So no rule ends their run before it has the rows
         that a text gets by default. As soon as 2^p rows are wanted, evaluate all subsets of the words instead.
         """
-        fewest = 0 if self._aimed is None else SAMPLES_RULE.samples(oracle.size)
+        fewest = SAMPLES_RULE.samples(oracle.size) if self._aims else 0
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         else:
@@ -179,8 +174,8 @@ class Regression:
         solved: tuple[Problem, Estimate] | None = None
         while True:
             wanted = stopping.goal(sample, cap, solved, fewest)
-            if isinstance(self.design, ExhaustiveDesign) and oracle.known is not None and wanted >= 2**oracle.size:
-                return self._exhausted(oracle, self.design, distribution)
+            if self.design.enumerates and oracle.known is not None and wanted >= 2**oracle.size:
+                return self._exhausted(oracle, distribution)
             gamma = None
             for goal in cycle(self.design, len(scores), wanted):
                 missing = goal - len(sample.coordinates)
@@ -205,40 +200,39 @@ class Regression:
             solved = (problem, estimate)
             self._tell(oracle, head, responses, problem)
 
-    def _exhausted(self, oracle: Oracle, design: ExhaustiveDesign, distribution: Distribution) -> _Fitted:
+    def _exhausted(self, oracle: Oracle, distribution: Distribution) -> _Fitted:
         """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
+        design = self.design
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
-        if (aimed := self._aimed) is not None:
+        if self._aims:
             fitted, *others = (
-                self._exactly(oracle, aimed, aim, distribution, scores) for aim in (aimed.aim, *aimed.further.values())
+                self._exactly(oracle, aim, distribution, scores) for aim in (design.aim, *design.further.values())
             )
-            further = {name: other.estimate for name, other in zip(aimed.further, others, strict=True)}
+            further = {name: other.estimate for name, other in zip(design.further, others, strict=True)}
             return replace(fitted, estimate=replace(fitted.estimate, further=further))
         problem = sample.problem(responses, None)
-        first, *later = shares(design)
+        first, *later = design.shares
         sample = sample.scaled(first * design.rounds)
         for share in later:
-            round_sample = design.exhaustive(distribution, coefficients(self.estimator, problem))
+            round_sample = design.exhaustive(distribution, one_thread(self.estimator.solve)(problem))
             sample = sample.mixed(round_sample.scaled(share * design.rounds))
             problem = sample.problem(responses, None)
         return _Fitted(
             Answered(sample, scores, None), responses, problem, self._fit(oracle, sample, responses, problem)
         )
 
-    def _exactly(
-        self, oracle: Oracle, design: AimedDesign, aim: Aim, distribution: Distribution, scores: Floats
-    ) -> _Fitted:
+    def _exactly(self, oracle: Oracle, aim: Aim, distribution: Distribution, scores: Floats) -> _Fitted:
         """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
-        responses, rows = oracle.respond(scores), design.exhaustive(distribution).coordinates
+        responses, rows = oracle.respond(scores), self.design.exhaustive(distribution).coordinates
 
         def scores_under(mixture: Mixture) -> Floats:
             return np.asarray(responses @ mixture.pulls(rows))
 
         (first,) = aim(np.zeros((1, oracle.size)))
         found = self_consistent(first, lambda gamma: aim(gamma[None])[0], scores_under)
-        sample, pulls = design.every(distribution, found.laws), found.pulls(rows)
+        sample, pulls = self.design.every(distribution, found.laws), found.pulls(rows)
         exact = Estimate(responses @ pulls, no_scatter(oracle.size), oracle.size, of_noise=pulls.T @ pulls)
         exact = self._without_rounding(oracle, sample, responses, exact)
         return _Fitted(Answered(sample, scores, None), responses, sample.problem(responses, None), exact)
@@ -246,10 +240,10 @@ class Regression:
     @one_thread
     def _so_far(self, problem: Problem, rng: np.random.Generator) -> Floats:
         """Return the coefficients `(p,)`, or d draws of them `(d, p)`."""
-        if isinstance(self.design, DrawingDesign):
-            rough = planned(self.estimator, problem)
-            return rough.draws(rng, self.design.n_draws, _WIDTH) if self.design.n_draws else rough.gamma
-        return coefficients(self.estimator, problem)
+        if self.design.n_draws is None:
+            return self.estimator.solve(problem)
+        rough = self.estimator.rough(problem)
+        return rough.draws(rng, self.design.n_draws, _WIDTH) if self.design.n_draws else rough.gamma
 
     def _tell(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> None:
         """Offer the solution so far, if somebody follows; it is computed if it is wanted."""
@@ -358,10 +352,10 @@ def together(
         other = replace(oracle, target=target, n_rows=0, solved=None)
         oracle.cost.n_floored = 0  # which rows are floored depends on the class
         is_adaptive = isinstance(strategy, Regression) and first.exact
-        if isinstance(strategy, SolvedAgain) and first.answered is not None and not is_adaptive:
-            further.append(strategy.solved_again(first.answered, other, stopping))
-        else:
-            further.append(strategy.run(other, budget, deepcopy(draws), stopping))
+        again = None
+        if first.answered is not None and not is_adaptive:
+            again = strategy.solved_again(first.answered, other, stopping)
+        further.append(again or strategy.run(other, budget, deepcopy(draws), stopping))
     oracle.cost.n_floored = n_floored
     found = replace(first, cost=replace(oracle.cost), others=tuple(further))
     if oracle.cost.n_queries > n_asked:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,7 +11,6 @@ from mase.attribution.evidence import certain_places
 from mase.attribution.response import Interaction, Note
 from mase.defaults import CONFIDENCE, Precision, check_integer, is_real
 from mase.errors import OptionError
-from mase.models.base import RoundingProbe
 from mase.models.batching import ask
 from mase.solve.determinism import Consistency, Cost, Repeats, note
 from mase.solve.distributions import MOST_CORRELATED, no_scatter
@@ -287,37 +285,33 @@ class Solution:
         return replace(self, notes=(note, *self.notes), others=others)
 
 
-class Strategy(Protocol):
-    """A procedure that evaluates an oracle and returns coefficients; later evaluations may depend on earlier responses.
+class Strategy:
+    """Evaluates an oracle and returns coefficients; later evaluations may depend on earlier responses.
 
     `mase.solve.regression.Regression` is one strategy: a design draws the rows and an estimator solves for the
-    coefficients. All other strategies are called procedures and choose their evaluations themselves.
-
-    Attributes
-    ----------
-    needs_gradients
-        Whether it needs the gradients of the model (white box).
-    needs_reference
-        Whether it compares with the reference of the space. If so, words that equal the reference score exactly 0 and
-        are not evaluated. Otherwise all words are evaluated.
-    stops_early
-        Whether it supports a stopping rule.
+    coefficients. All other strategies are called procedures and choose their evaluations themselves. A subclass has
+    `run`.
     """
+
+    __slots__ = ()
 
     @property
     def needs_gradients(self) -> bool:
-        """Whether it needs the gradients of the model."""
-        ...
+        """Whether it needs the gradients of the model (white box)."""
+        return False
 
     @property
     def needs_reference(self) -> bool:
-        """Whether it compares with the reference."""
-        ...
+        """Whether it compares with the reference of the space.
+
+        If so, words that equal the reference score exactly 0 and are not evaluated. Otherwise all words are evaluated.
+        """
+        return True
 
     @property
     def stops_early(self) -> bool:
         """Whether it supports a stopping rule."""
-        ...
+        return False
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)` with its covariance, from at most `budget` evaluations.
@@ -325,16 +319,14 @@ class Strategy(Protocol):
         The covariance is over repetitions with other random numbers. It is zero if nothing is random, and NaN if gamma
         estimates nothing.
         """
-        ...
+        raise NotImplementedError
 
+    def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution | None:
+        """Return the solution for the class of another oracle from the rows of one; None if it cannot be had.
 
-@runtime_checkable
-class SolvedAgain(Protocol):
-    """A strategy that can solve for another class from the rows of one."""
-
-    def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
-        """Return the solution for the class of another oracle. Nothing is evaluated."""
-        ...
+        Nothing is evaluated.
+        """
+        return None
 
 
 # Bounds on the number of repetitions of an explanation without sampling error.
@@ -388,7 +380,7 @@ def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:
     takes the mean away.
     """
     probe = oracle.probe
-    share = probe.rounding if isinstance(probe, RoundingProbe) else 0.0
+    share = probe.rounding
     if share == np.inf:
         return True
     largest = share * float(np.abs(estimate.gamma).max())

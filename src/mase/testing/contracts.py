@@ -18,7 +18,7 @@ from mase.models.base import Model
 from mase.models.function import Callable
 from mase.outputs.formats import Output
 from mase.solve.distributions import Laws, covariance
-from mase.solve.problem import Design, Distribution, Estimator, ExhaustiveDesign, Problem, Sample
+from mase.solve.problem import Design, Distribution, Estimator, Problem, Sample
 from mase.solve.strategy import Strategy
 from mase.spaces import SPACES, Noise, Space
 from mase.testing.models import AdditiveClassifier
@@ -54,7 +54,7 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
         _check_moments(many, target)
     else:
         _check_rates(many.coordinates, many.laws)
-    if isinstance(design, ExhaustiveDesign):
+    if design.enumerates:
         _check_exhaustive(design.exhaustive(target), design.exhaustive(target, np.arange(float(p))))
 
 

@@ -5,7 +5,6 @@ it says how it was trained.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from mase.arrays import Floats, Ints
 from mase.errors import OptionError
 from mase.links import Contrast, Output
-from mase.models.base import Opened
+from mase.models.base import Probe
 from mase.text import find_words
 
 
@@ -80,7 +79,7 @@ def _words(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class FunctionProbe:
+class FunctionProbe(Probe):
     """A probe of p coordinates whose first class has the logit `function(c)` `(n,)` and whose second has the logit 0.
 
     With the link "logit" the explained response is the function itself. `slope(c)` `(n, p)` are its derivatives.
@@ -107,10 +106,6 @@ class FunctionProbe:
     @cached_property
     def _start(self) -> Floats:
         return self.scores(np.ones((1, self.size)), np.zeros(1, dtype=np.int64))
-
-    def opened(self) -> Opened:
-        """Return a context that yields `scores`; it needs no preparation."""
-        return nullcontext(self.scores)
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, 2)` at coordinates `(b, p)`."""

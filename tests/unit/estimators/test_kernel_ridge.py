@@ -19,7 +19,7 @@ from mase.estimators.kernel_ridge import _Rows as KernelRows
 from mase.estimators.kernel_ridge import _Settings as Settings
 from mase.estimators.linear import LeastSquares
 from mase.solve.distributions import Covariance, Laws
-from mase.solve.problem import Problem, shares
+from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, linear
 
 P = 8
@@ -44,7 +44,7 @@ def problem(design, n, seed, function):
     if design.rounds == 1:
         sample = design.draw(rng, n, distribution)
     else:
-        first = round(shares(design)[0] * n)
+        first = round(design.shares[0] * n)
         sample = design.draw(rng, first, distribution)
         sample = sample.joined(design.draw(rng, n - first, distribution, np.arange(float(P))))
     return sample.problem(function(sample.coordinates), None)

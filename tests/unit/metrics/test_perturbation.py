@@ -30,7 +30,7 @@ from mase.metrics.perturbation import (
 from mase.models import Callable, TorchModule, load
 from mase.models.base import Binding
 from mase.solve.distributions import Covariance
-from mase.solve.problem import Distribution, Sample
+from mase.solve.problem import Design, Distribution, Sample
 from mase.spaces import TokenScale
 from mase.testing import whitespace_ids
 from mase.units.splitters import Word, group
@@ -208,7 +208,7 @@ def test_infidelity_of_a_law_beside_the_text_is_asked_where_it_draws(lstm_model)
 
 
 @dataclass(frozen=True, slots=True)
-class Coins:
+class Coins(Design):
     """The design of another package: fair coins, with a weight that may be larger for the first row."""
 
     first: float = 1.0

@@ -14,6 +14,7 @@ from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
 from mase.pipeline import measure
 from mase.solve.kernel import decomposed, one_thread
+from mase.solve.problem import Estimator
 from mase.testing import linear
 
 
@@ -38,7 +39,7 @@ def test_a_matrix_is_the_product_of_its_parts(monkeypatch, converges, whole, sha
 
 
 @dataclass(frozen=True)
-class Watching:
+class Watching(Estimator):
     """Least squares that notes with how many threads it solves."""
 
     seen: list[int] = field(default_factory=list)

@@ -7,17 +7,17 @@ from mase.designs.adaptive import CloseUp, Focused
 from mase.designs.masking import Bernoulli
 from mase.methods import resolve
 from mase.pipeline import measure
-from mase.solve.problem import cycle, ends, shares
+from mase.solve.problem import cycle
 from mase.solve.strategy import Stopping
 from mase.testing import linear
 
 
 def test_rounds_are_of_equal_size_unless_a_design_has_shares():
-    assert ends(Focused(rounds=3), 100) == [34, 68, 102]
-    assert ends(Bernoulli(), 100) == [100]
-    assert ends(CloseUp(share=0.3), 101) == [71, 101]
+    assert Focused(rounds=3).ends(100) == [34, 68, 102]
+    assert Bernoulli().ends(100) == [100]
+    assert CloseUp(share=0.3).ends(101) == [71, 101]
     for design in (Focused(), Bernoulli(), CloseUp()):
-        assert sum(shares(design)) == pytest.approx(1)
+        assert sum(design.shares) == pytest.approx(1)
 
 
 def test_every_cycle_has_all_rounds():

@@ -20,7 +20,7 @@ from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
 from mase.pipeline import measure
 from mase.solve.distributions import Covariance, Laws, covariance
-from mase.solve.problem import Distribution, Estimate, Problem
+from mase.solve.problem import Distribution, Estimate, Estimator, Problem
 from mase.solve.quality import adjusted_r2, condition, held_out_r2, split_half
 from mase.solve.strategy import Stopping
 from mase.testing import FunctionProbe, linear, smooth
@@ -86,7 +86,7 @@ def test_split_half_is_the_agreement_of_even_and_odd_rows_about_the_strongest(p,
 def test_split_half_counts_ties_in_and_what_a_half_never_found_out():
     """Of six equal scores any four are the strongest. A half that finds two words alone misses the others."""
 
-    class Fixed:
+    class Fixed(Estimator):
         def __init__(self, *halves):
             self.halves = list(halves)
 

@@ -17,7 +17,7 @@ from mase.methods import METHODS, resolve
 from mase.pipeline import measure
 from mase.responses import respond
 from mase.solve.oracle import AUTO_QUERY, Oracle
-from mase.solve.problem import Estimate
+from mase.solve.problem import Estimate, Estimator
 from mase.solve.regression import Regression
 from mase.solve.strategy import NEVER, Stopping
 from mase.testing import FunctionProbe, smooth
@@ -191,7 +191,7 @@ def test_words_without_effect_score_exactly_zero():
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Estimator):
     """Least squares that counts how often it is asked for what."""
 
     fits: list[int] = field(default_factory=list)
@@ -224,7 +224,7 @@ def test_draws_and_halves_are_rough_and_scores_are_not(design, plans, halves):
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Estimator):
     """An estimator that returns what it is made with."""
 
     estimate: Estimate

@@ -7,7 +7,6 @@ in a folder, for later runs.
 """
 
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Output
-from mase.models.base import Binding, HalfProbe, Model, Opened, Probe, Wrapper
+from mase.models.base import Binding, Model, Probe, Wrapper
 from mase_paper.experiments.answers import Answer, Answers
 
 __all__ = ["CachedModel"]
@@ -75,12 +74,11 @@ class CachedModel(Wrapper):
         probe = self.model.bind(binding)
         noise = (binding.noise_key, binding.sigma) if binding.space.noisy else None
         key = repr((binding.tokens.text, binding.space, binding.coordinate_of_token.tolist(), noise)).encode()
-        kind = _CachedHalfProbe if isinstance(probe, HalfProbe) else _CachedProbe
-        return kind(probe, self._cache, key, binding.space.noisy)
+        return _CachedProbe(probe, self._cache, key, binding.space.noisy)
 
 
 @dataclass(frozen=True, slots=True)
-class _CachedProbe:
+class _CachedProbe(Probe):
     """A probe with a cache; `key` identifies the binding, `noisy` says whether scores depend on the row numbers."""
 
     probe: Probe
@@ -108,9 +106,6 @@ class _CachedProbe:
     def batch_size(self) -> int:
         return self.probe.batch_size
 
-    def opened(self) -> Opened:
-        return nullcontext(self.scores)
-
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         digest = blake2b(self.key, digest_size=16)
         digest.update(repr(coordinates.shape).encode())
@@ -126,12 +121,7 @@ class _CachedProbe:
         self.cache.answers[digest.digest()] = Answer(scores.copy(), time.perf_counter() - start)
         return scores
 
-
-@dataclass(frozen=True, slots=True)
-class _CachedHalfProbe(_CachedProbe):
-    """A caching probe that also has half precision, whose scores are cached separately."""
-
-    def half(self) -> _CachedProbe | None:
-        assert isinstance(self.probe, HalfProbe)
+    def half(self) -> "_CachedProbe | None":
+        """Return the probe in half precision, whose scores are cached separately."""
         half = self.probe.half()
         return None if half is None else _CachedProbe(half, self.cache, b"half" + self.key, self.noisy)

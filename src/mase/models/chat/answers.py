@@ -13,7 +13,7 @@ from mase.attribution.response import Answer, Note, Part
 from mase.document import TEXT, Document, Input, check_texts
 from mase.errors import CapabilityError, ModelError, OptionError
 from mase.links import Output
-from mase.models.base import Binding
+from mase.models.base import Binding, Model
 from mase.models.chat.archive import Reply
 from mase.models.chat.chat import Chat, Messages
 from mase.models.chat.measures import Measure
@@ -79,7 +79,7 @@ class Tally:
         return tuple(found)
 
 
-class ChatModel(Reopened, ABC):
+class ChatModel(Reopened, Model, ABC):
     """What the models of this module share: they are asked, and answer with text.
 
     Attributes
@@ -94,6 +94,7 @@ class ChatModel(Reopened, ABC):
         A cheap model that is asked the same, whose answers lower the error of the scores; None without one.
     """
 
+    name: str
     sha256 = None
     has_embeddings = False
     references = ("delete",)

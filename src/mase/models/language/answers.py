@@ -16,20 +16,15 @@ from mase.defaults import MAX_NEW_TOKENS, check_integer
 from mase.document import TEXT, Document, Input, Scalar, check_text, check_texts
 from mase.errors import CapabilityError, InvalidTextError, OptionError
 from mase.links import LINKS_WITHOUT_CLASSES, Output
-from mase.models.base import Binding
+from mase.models.base import Binding, Model
 from mase.models.description import Description, language_description_of
 from mase.models.function import BlackBox, CallableProbe, Content, Rewriter, word_tokens
 from mase.models.language.base import (
     Continuation,
     Cut,
-    HalfLanguageModel,
-    LabelledLanguageModel,
     Labels,
     LanguageModel,
     Prompt,
-    ReadingLanguageModel,
-    RoundingLanguageModel,
-    SpecialTokenLanguageModel,
 )
 from mase.models.language.prompts import Template
 from mase.models.origin import Reopened, reads_of
@@ -81,8 +76,7 @@ class PromptProbe(CallableProbe):
     @property
     def rounding(self) -> float:
         """Infinity if the language model rounds, as in half precision: an answer may be any number of tokens."""
-        language_model = self.model.language_model
-        return math.inf if isinstance(language_model, RoundingLanguageModel) and language_model.rounds else 0.0
+        return math.inf if self.model.language_model.rounds else 0.0
 
     def half(self) -> Self | None:
         """Return the same probe in bfloat16; None if the model has none, or if that would be slower."""
@@ -95,14 +89,7 @@ def prompt_tokens(model: LanguageModel, document: Document) -> Tokens:
     tokens.
     """
     tokens = word_tokens(document)
-    if not isinstance(model, SpecialTokenLanguageModel):
-        return tokens
     return replace(tokens, special=model.special_spans(tokens.text))
-
-
-def having_read(model: LanguageModel, prompt: Prompt) -> LanguageModel:
-    """Return a language model after it has read a prompt, if it can do so."""
-    return model.reading(prompt) if isinstance(model, ReadingLanguageModel) else model
 
 
 # The name of the response of the whole answer.
@@ -116,7 +103,7 @@ _CUT: Mapping[Cut, str] = {
 }
 
 
-class GivenAnswer:
+class GivenAnswer(Model):
     """A language model whose k columns are the log-probabilities of an answer, of its parts, and of another answer.
 
     It is explained by deleting units from the prompt. A field of the document that is called "answer" is no part of it.
@@ -138,6 +125,9 @@ class GivenAnswer:
         Whether the model generated the answer.
     """
 
+    name: str
+    labels: tuple[str, ...]
+    sha256: str | None
     has_embeddings = False
     returns_values = True
     references = ("delete",)
@@ -202,8 +192,6 @@ class GivenAnswer:
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16; None if it has none, or if that would be slower."""
-        if not isinstance(self.language_model, HalfLanguageModel):
-            return None
         half = self.language_model.half()
         if half is None:
             return None
@@ -211,7 +199,7 @@ class GivenAnswer:
 
     def reading(self, text: Content) -> Self:
         """Return the same model after it has read a prompt, given the contents of its fields."""
-        return self._with(having_read(self.language_model, self._prompt(text)))
+        return self._with(self.language_model.reading(self._prompt(text)))
 
     def _prompt(self, text: Content) -> Prompt:
         return self.template.filled(prompt_fields(text))
@@ -271,7 +259,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     return unique
 
 
-class Generated(Reopened):
+class Generated(Reopened, Model):
     """A language model and its answers to documents: one column, the log-probability of the answer of the document.
 
     The answer of a document is its field "answer", which is never masked and no part of the prompt. If it has none, it
@@ -354,7 +342,7 @@ class Generated(Reopened):
         if given is not None:
             answer = self.language_model.continuation(given)
             return GivenAnswer(self.language_model, answer, template=template)
-        model = having_read(self.language_model, template.filled(prompt))
+        model = self.language_model.reading(template.filled(prompt))
         answer = model.generate(template.filled(prompt), self.max_new_tokens)
         return GivenAnswer(model, answer, template=template, generated=True)
 
@@ -372,7 +360,7 @@ def _given(document: Document) -> str | None:
     return answer if answer.strip() else None
 
 
-class LabelWords(Reopened):
+class LabelWords(Reopened, Model):
     """A classifier of prompts: the probability of each label is that of its word as the answer of a language model.
 
     The probabilities of the words, with all of their tokens, are divided by their sum. The logits are the
@@ -404,6 +392,8 @@ class LabelWords(Reopened):
     less probable; compare predictions for several texts, not with one half.
     """
 
+    name: str
+    labels: tuple[str, ...]
     has_embeddings = False
     references = ("delete",)
     output = Output("logits")
@@ -448,7 +438,7 @@ class LabelWords(Reopened):
         """Whether a prompt is text that does not end with white space."""
         prompt: Prompt = [] if self.template is None else self.template.prompt
         model = self.language_model
-        chat = not isinstance(model, LabelledLanguageModel) or model.chat
+        chat = model.chat
         if not isinstance(prompt, str) and chat:
             return False
         text = prompt if isinstance(prompt, str) else "".join(message["content"] for message in prompt[-1:])
@@ -494,14 +484,14 @@ class LabelWords(Reopened):
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16; None if it has none, or if that would be slower."""
-        half = self.language_model.half() if isinstance(self.language_model, HalfLanguageModel) else None
+        half = self.language_model.half()
         if half is None:
             return None
         return self._with(half)
 
     def reading(self, text: Content) -> Self:
         """Return the same model after it has read a prompt, given the contents of its fields."""
-        return self._with(having_read(self.language_model, self._prompt(text)))
+        return self._with(self.language_model.reading(self._prompt(text)))
 
     def _with(self, language_model: LanguageModel) -> Self:
         copy = type(self).__new__(type(self))

@@ -1,12 +1,15 @@
-"""The interface of language models: they continue a prompt, and say how probable a given continuation is."""
+"""The base class of language models: they continue a prompt, and say how probable a given continuation is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from mase.arrays import Floats
 from mase.errors import ShapeError
 from mase.text import Span
+
+if TYPE_CHECKING:
+    from mase.models.description import LanguageDescription
 
 # One turn of a chat, with the keys "role" and "content".
 Message = dict[str, str]
@@ -48,106 +51,77 @@ class Continuation:
         return len(self.ids)
 
 
-@runtime_checkable
-class LanguageModel(Protocol):
+class LanguageModel:
     """A model that generates text.
 
-    Attributes
-    ----------
-    name
-        Name for provenance and messages.
-    sha256
-        Checksum of the weights; None for a server.
+    A subclass has the two attributes, `generate`, `continuation` and `log_probabilities`. It overrides what else it can
+    do.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for provenance and messages."""
-        ...
+    if TYPE_CHECKING:  # a property that is there when the program runs would be in the way of an attribute of that name
 
-    @property
-    def sha256(self) -> str | None:
-        """Checksum of the weights; None for a server."""
-        ...
+        @property
+        def name(self) -> str:
+            """Name for provenance and messages."""
+
+        @property
+        def sha256(self) -> str | None:
+            """Checksum of the weights; None for a server."""
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt, without the token that ends it, and what cut it off."""
-        ...
+        raise NotImplementedError
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer."""
-        ...
+        raise NotImplementedError
 
     def log_probabilities(self, prompts: Sequence[Prompt], answers: Sequence[Continuation]) -> list[Floats]:
         """Return, for each answer, the natural log-probabilities `(n, t)` of its t tokens after each of n prompts.
 
         The probability of a token is that after the prompt and the tokens of the answer before it.
         """
-        ...
+        raise NotImplementedError
 
+    def reading(self, prompt: Prompt) -> "LanguageModel":
+        """Return the same model after it has read a prompt, so that prompts which begin alike cost less."""
+        del prompt
+        return self
 
-@runtime_checkable
-class RoundingLanguageModel(Protocol):
-    """A language model that says whether it rounds so much that numbers depend on the batch."""
+    def half(self) -> "LanguageModel | None":
+        """Return the same model in bfloat16; None if it has none, or if that would be slower."""
+        return None
 
     @property
     def rounds(self) -> bool:
-        """Whether it does, as in half precision."""
-        ...
-
-
-@runtime_checkable
-class HalfLanguageModel(Protocol):
-    """A language model that can also be evaluated in half precision."""
-
-    def half(self) -> LanguageModel | None:
-        """Return the same model in bfloat16; None if that would be slower."""
-        ...
-
-
-@runtime_checkable
-class ReadingLanguageModel(Protocol):
-    """A language model that can read a prompt ahead."""
-
-    def reading(self, prompt: Prompt) -> LanguageModel:
-        """Return the same model after it has read a prompt, so that prompts which begin alike cost less."""
-        ...
-
-
-@runtime_checkable
-class SpecialTokenLanguageModel(Protocol):
-    """A language model whose tokenizer takes pieces of a text for special tokens, such as the end of a turn."""
+        """Whether it rounds so much that numbers depend on the batch, as in half precision."""
+        return False
 
     def special_spans(self, text: str) -> tuple[Span, ...]:
-        """Return the spans of these pieces of a text."""
-        ...
-
-
-@runtime_checkable
-class LabelledLanguageModel(Protocol):
-    """A language model that may have label words, with which it is a classifier of prompts.
-
-    Attributes
-    ----------
-    labels
-        The label words as `mase.models.LabelWords` takes them; None if it is no classifier.
-    template
-        The prompt for it.
-    chat
-        Whether messages go through a chat template. Otherwise they are text.
-    """
+        """Return the spans of pieces of a text that are special tokens to it, such as the end of a turn."""
+        del text
+        return ()
 
     @property
     def labels(self) -> Labels | None:
-        """The label words."""
-        ...
+        """The label words, as `mase.models.LabelWords` takes them, of a classifier of prompts; None for none."""
+        return None
 
     @property
     def template(self) -> Prompt | None:
-        """The prompt for them."""
-        ...
+        """The prompt for the label words."""
+        return None
 
     @property
     def chat(self) -> bool:
-        """Whether messages go through a chat template."""
-        ...
+        """Whether messages go through a chat template. Otherwise they are text."""
+        return True
+
+    def reads(self) -> Mapping[str, Any]:
+        """Return how it reads prompts, as plain JSON types; empty if nothing is known, as of a server."""
+        return {}
+
+    @property
+    def description(self) -> "LanguageDescription | None":
+        """What it was taken for; None if it does not say."""
+        return None

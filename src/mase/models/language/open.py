@@ -14,7 +14,7 @@ from mase.models.language.base import LanguageModel
 from mase.models.limits import is_folder
 from mase.models.names import check_local_path, is_remote
 from mase.models.tokens import check_no_tokenizer
-from mase.registry import require
+from mase.registry import completed, require
 
 if TYPE_CHECKING:
     from mase.models.folder import LanguageKind
@@ -32,7 +32,7 @@ def generates(model: object) -> bool:
     if isinstance(model, type):
         return False
     model = _base(model)
-    return isinstance(model, LanguageModel) or _is_pipeline(model) or _can_generate(model)
+    return _scores_answers(model) or _is_pipeline(model) or _can_generate(model)
 
 
 def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None) -> LanguageModel:
@@ -42,9 +42,10 @@ def language_model(model: Any, tokenizer: Any = None, *, name: str | None = None
         from mase.models.http import open_remote
 
         return language_model(open_remote(model)) if is_remote(model) else load_language_model(model)
-    if isinstance(model, Generated | LabelWords | LanguageModel) and not isinstance(model, type):
+    if isinstance(model, Generated | LabelWords) or (_scores_answers(model) and not isinstance(model, type)):
         check_no_tokenizer("a model of mase.models", tokenizer)
-        return model.language_model if isinstance(model, Generated | LabelWords) else model
+        own = model.language_model if isinstance(model, Generated | LabelWords) else model
+        return completed(own, LanguageModel)
     if _is_pipeline(model):
         check_no_tokenizer("a pipeline", tokenizer)
         return language_model(model.model, model.tokenizer, name=name)
@@ -72,6 +73,11 @@ def _base(model: Any) -> Any:
     from mase.models.torch.lora import with_adapters
 
     return with_adapters(model)
+
+
+def _scores_answers(model: object) -> bool:
+    """Return whether an object has the methods of a language model, of this library or of another package."""
+    return callable(getattr(type(model), "log_probabilities", None)) and callable(getattr(model, "generate", None))
 
 
 def _can_generate(model: object) -> bool:

@@ -12,7 +12,7 @@ from mase.errors import CapabilityError, EmptyTextError, OptionError, ScoreMisma
 from mase.models.description import LanguageDescription
 from mase.models.http.client import Client, Connection, ConnectionOptions
 from mase.models.http.service import check_batch_size
-from mase.models.language.base import Continuation, Cut, Prompt
+from mase.models.language.base import Continuation, Cut, LanguageModel, Prompt
 from mase.models.language.dialects import ByIds, ByText, Echo, EchoText, LlamaCpp, Splitting, Vllm
 from mase.models.language.server_tokens import INCOMPLETE, Coder, Dialect, LlamaCppCoder, Output, Row, VllmCoder
 from mase.models.names import check_url
@@ -244,7 +244,7 @@ def _worst(client: Client, model: str, errors: Mapping[str, ServiceError]) -> Se
 _BELOW = re.compile(r"(/v1)?(/chat)?(/completions)?$")  # what users copy of an address, besides the server
 
 
-class CompletionServer:
+class CompletionServer(LanguageModel):
     """A language model behind a URL, as of vLLM, llama.cpp, and other servers that score a given answer.
 
     The server is checked when it is opened: the log-probabilities that it reports while it generates must come back
@@ -296,6 +296,7 @@ class CompletionServer:
     Generating is greedy, but for penalties that a server applies by default in the dialects "echo" and "echo-text".
     """
 
+    name: str
     sha256 = None
     n_setup = N_CHECKED
 

@@ -23,7 +23,7 @@ from mase.errors import DataError, ModelError, OptionError
 from mase.models.batching import in_batches
 from mase.models.description import LanguageDescription, of_language_module
 from mase.models.folder import ADAPTER, LanguageKind, is_adapter_folder, locate, read_language_model, read_tokenizer
-from mase.models.language.base import Continuation, Cut, Labels, Prompt
+from mase.models.language.base import Continuation, Cut, Labels, LanguageModel, Prompt
 from mase.models.language.prompts import PromptTokenizer
 from mase.models.language.scoring import (
     Forward,
@@ -67,9 +67,12 @@ class AnswerScorer(Protocol):
         ...
 
 
-class TransformersLM(Reopened, ABC):
+class TransformersLM(Reopened, LanguageModel, ABC):
     """A language model of transformers with its tokenizer. See `mase.models.language.base.LanguageModel`."""
 
+    name: str
+    labels: Labels | None = None
+    template: Prompt | None = None
     kind: ClassVar[str]
     bound: ClassVar[Cut]  # what limits an answer of any number of new tokens
 

@@ -11,7 +11,7 @@ from torch import nn
 from mase.arrays import Floats, Ints
 from mase.document import Input, check_texts
 from mase.errors import CapabilityError, ModelError, NonFiniteError, OptionError
-from mase.models.base import Binding, unwrapped
+from mase.models.base import Binding, Model, unwrapped
 from mase.models.batching import in_batches
 from mase.models.description import Description, Guess, of_module
 from mase.models.origin import Reopened
@@ -101,7 +101,7 @@ def entry_layer(module: nn.Module, enter: str) -> str:
 _LENGTHS = (8, 16, 32, 64, 128, 256)
 
 
-class TorchModule(Reopened):
+class TorchModule(Reopened, Model):
     """A classifier from any `torch.nn.Module` that is called with ids `(b, t)` and returns class scores `(b, k)`.
 
     Parameters
@@ -133,6 +133,9 @@ class TorchModule(Reopened):
     name
         Name for provenance.
     """
+
+    name: str
+    has_embeddings = True
 
     def __init__(
         self,
@@ -170,7 +173,6 @@ class TorchModule(Reopened):
         self.checksum = Checksum(module)
         self._known: Scores | None = None
         self.name = name or type(module).__name__
-        self.has_embeddings = True
 
     @property
     def module(self) -> nn.Module:

@@ -17,7 +17,7 @@ from mase.arrays import Floats, Ints
 from mase.attribution.response import Note
 from mase.errors import CapabilityError, ModelError
 from mase.links import FLOOR, Contrast, Output
-from mase.models.base import Binding
+from mase.models.base import Binding, Probe
 from mase.models.scores import Scores, check_numbers
 from mase.models.torch.engine import Engine, as_float64, multiplies_bfloat16, rounds
 from mase.responses import function_of
@@ -148,7 +148,7 @@ _TORCH_PROBE_ROUNDING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class TorchProbe:
+class TorchProbe(Probe):
     """A torch model bound to one text. See `mase.models.base.Probe`.
 
     Attributes

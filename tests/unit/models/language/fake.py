@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mase.models.language.base import Continuation
+from mase.models.language.base import Continuation, LanguageModel
 
 __all__ = ["Fake"]
 
 
-class Fake:
+class Fake(LanguageModel):
     """A model of words: each token of an answer has a log-probability that is linear in the words of the prompt.
 
     Token t of any answer has the log-probability -(2 + t), and more by the sum of `weights` of the words in the prompt:

@@ -21,7 +21,7 @@ from tokenizers.processors import TemplateProcessing
 import mase
 from mase.errors import CapabilityError, DataError, EmptyTextError, InvalidTextError, ModelError, OptionError
 from mase.models import Seq2Seq, limits
-from mase.models.language.base import HalfLanguageModel, LanguageModel
+from mase.models.language.base import LanguageModel
 from mase.models.language.open import language_model
 from mase.models.language.scoring import Costs
 from mase.models.language.torch import CausalLM, language_kind, read_pretrained
@@ -42,7 +42,6 @@ def llama():
 
 def test_it_is_a_language_model(llama):
     assert isinstance(llama, LanguageModel)
-    assert isinstance(llama, HalfLanguageModel)
     assert llama.name == "LlamaForCausalLM"
     assert CausalLM(llama.module, llama.tokenizer.backend, name="mine").name == "mine"
     assert len(llama.sha256) == 64
@@ -484,7 +483,6 @@ def test_the_encoder_reads_each_prompt_once(t5, monkeypatch):
 
 def test_it_is_a_language_model_without_chats(t5):
     assert isinstance(t5, LanguageModel)
-    assert isinstance(t5, HalfLanguageModel)
     answer = t5.continuation("red")
     text, message = t5.log_probabilities(["the sky", [{"role": "user", "content": "the sky"}]], [answer])[0]
     np.testing.assert_array_equal(text, message)
