@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -479,9 +478,7 @@ def measure(
         return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
     budget = method.budget(oracle.size, stops_early=not stopping.never)
 
-    def solve(oracle: Oracle) -> Solution:
-        return together(strategy, others, oracle, budget, deepcopy(rng), stopping)
-
+    solve = partial(together, strategy=strategy, others=others, budget=budget, rng=rng, stopping=stopping)
     return _embedded(repeated(solve, oracle, budget, others), oracle.active, p)
 
 

@@ -17,6 +17,7 @@ from rich.progress import Progress as Bar
 
 from mase.attribution.attribution import Attribution
 from mase.errors import MaseError
+from mase.models.batching import Watch
 from mase.render.wording import counted, duration
 from mase.rng import untouched
 from mase.solve.strategy import Solution
@@ -55,7 +56,7 @@ Listener = Callable[[Progress], None]
 
 
 @dataclass(slots=True)
-class Reporter:
+class Reporter(Watch):
     """Tells a listener of batches and rounds. The listener has no effect on random numbers of the model.
 
     Attributes
@@ -75,9 +76,6 @@ class Reporter:
         """Tell of a batch of n rows."""
         self.n_asked += n
         self._tell(None)
-
-    def halved(self, batch_size: int) -> None:
-        """Say nothing: the attribution has a note about it."""
 
     def solved(self, solution: Callable[[], Solution]) -> None:
         """Tell of a round."""

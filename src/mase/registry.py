@@ -284,11 +284,12 @@ def completed(part: Any, base: type[T]) -> T:
     if isinstance(part, base):
         return part
     kind: Any = type(part)
+    parent: Any = base
     warn_deprecated(
         f"the class {kind.__qualname__} without a base class",
         f"class {kind.__name__}({base.__name__}), with that of {base.__module__}",
     )
-    new: Any = object.__new__(_inheriting(kind, base))
+    new: Any = object.__new__(_inheriting(kind, parent))
     if hasattr(part, "__dict__"):
         object.__setattr__(new, "__dict__", part.__dict__)
     for name in (name for one in kind.__mro__ for name in getattr(one, "__slots__", ()) if hasattr(part, name)):

@@ -12,7 +12,7 @@ from mase.designs.placement import single
 from mase.estimators import Estimate, Estimator, Problem
 from mase.estimators.linear import LeastSquares
 from mase.links import Output
-from mase.metrics.base import Column, Instance
+from mase.metrics.base import Column, Instance, Metric
 from mase.metrics.curves import flips
 from mase.models import Callable
 from mase.solve.distributions import Covariance
@@ -72,10 +72,8 @@ COINS_IN_BLOCKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchingPoint:
+class SwitchingPoint(Metric):
     """Share of words masked, highest first, until the prediction flips: lower is better; NaN if it never does."""
-
-    needs_rescore: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[Column, ...]:

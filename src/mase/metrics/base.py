@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeVar
 
 from mase.arrays import Floats, Ints, equal_fields
 from mase.attribution.response import ranking
@@ -11,6 +11,7 @@ from mase.errors import OptionError
 from mase.metrics import METRICS
 from mase.metrics.masking import Masker
 from mase.models.base import Model
+from mase.registry import completed
 
 T = TypeVar("T")
 Better = Literal["higher", "lower"]
@@ -98,9 +99,10 @@ class Instance:
         return float(self.masker.text_probabilities[self.target])
 
 
-@runtime_checkable
-class Metric(Protocol):
+class Metric:
     """A metric. Its fields are its settings, and it returns one number per column for a text.
+
+    A subclass has `columns` and `evaluate`.
 
     Attributes
     ----------
@@ -108,29 +110,17 @@ class Metric(Protocol):
         Whether it has to compute the scores again. Such a metric cannot evaluate given attributions.
     """
 
-    needs_rescore: ClassVar[bool]
+    __slots__ = ()
+    needs_rescore: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The m columns, one per number."""
-        ...
+        raise NotImplementedError
 
     def evaluate(self, instance: Instance) -> Floats:
         """Return the numbers of one text `(m,)`; NaN for a missing value."""
-        ...
-
-
-@runtime_checkable
-class TopWords(Protocol):
-    """A metric with a setting for the numbers of top words to mask.
-
-    Attributes
-    ----------
-    ks
-        Numbers of words, which `--k` of the command line replaces.
-    """
-
-    ks: tuple[int, ...]
+        raise NotImplementedError
 
 
 def check_several(option: str, given: object, example: str) -> None:
@@ -171,15 +161,15 @@ def _name_of(metric: str | Metric) -> str:
 def _made(metric: str | Metric) -> Metric:
     """Return a metric that is given by name or value."""
     made = METRICS.build(metric) if isinstance(metric, str) else metric
-    if isinstance(made, type) or not isinstance(made, Metric):
+    if isinstance(made, type) or not callable(getattr(made, "evaluate", None)):
         raise OptionError(
             f"metric is {made!r:.80}, expected a name such as 'delta-accuracy', or a metric such as "
             "METRICS['delta-accuracy']()"
         )
-    return made
+    return completed(made, Metric)
 
 
 def _with_ks(metric: Metric, ks: Sequence[int] | None) -> Metric:
-    if ks is None or not isinstance(metric, TopWords):
+    if ks is None or not hasattr(metric, "ks"):
         return metric
     return replace(metric, ks=tuple(ks))  # type: ignore[type-var]

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.defaults import KS, check_integer
 from mase.errors import OptionError, ShapeError
-from mase.metrics.base import Better, Column, Instance
+from mase.metrics.base import Better, Column, Instance, Metric
 from mase.metrics.masking import Masker, check_ks, check_shares, share_counts, without_top
 
 
@@ -45,15 +45,13 @@ def area(values: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Aopc:
+class Aopc(Metric):
     """Area over the perturbation curve: mean over i = 1..w of p(target | text) - p(target | text without i words).
 
     "top first" (comprehensiveness in Edin et al.) masks the words of highest score first; higher is better. "bottom
     first" (sufficiency in Edin et al.) masks those of lowest score first; lower is better. From Samek et al., IEEE
     TNNLS 2017, with one step per word as in Edin et al., arXiv 2408.08137. Each costs one evaluation per word.
     """
-
-    needs_rescore: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -85,13 +83,11 @@ def areas(masker: Masker, target: int, orders: Sequence[Ints]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Metric):
     """Area under p(target) over the share of masked words, from none to all; lower is better.
 
     The trapezoidal rule is used. Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
     """
-
-    needs_rescore: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -106,13 +102,11 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
-class Insertion:
+class Insertion(Metric):
     """Area under p(target) over the share of restored words, from none to all; higher is better.
 
     The trapezoidal rule is used. Petsiuk et al., RISE, BMVC 2018. Costs one evaluation per word.
     """
-
-    needs_rescore: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -193,7 +187,7 @@ def _probabilities(
 
 
 @dataclass(frozen=True, slots=True)
-class Comprehensiveness:
+class Comprehensiveness(Metric):
     """p(target | text) - p(target | text without its top words), averaged over shares of the words; higher is better.
 
     Parameters
@@ -207,7 +201,6 @@ class Comprehensiveness:
 
     shares: tuple[float, ...] = ERASER_SHARES
     ks: tuple[int, ...] = ()
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_shares(self.shares)
@@ -224,7 +217,7 @@ class Comprehensiveness:
 
 
 @dataclass(frozen=True, slots=True)
-class Sufficiency:
+class Sufficiency(Metric):
     """p(target | text) - p(target | its top words alone), averaged over shares of the words; lower is better.
 
     Parameters
@@ -238,7 +231,6 @@ class Sufficiency:
 
     shares: tuple[float, ...] = ERASER_SHARES
     ks: tuple[int, ...] = ()
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_shares(self.shares)
@@ -353,7 +345,7 @@ _SMALLEST_RANGE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class NormalisedAopc:
+class NormalisedAopc(Metric):
     """(AOPC - floor) / (ceiling - floor), where floor and ceiling bound the AOPC of this text.
 
     The bounds are the AOPCs of the worst and the best order that beam search finds. NAOPC is from Edin et al. (arXiv
@@ -368,7 +360,6 @@ class NormalisedAopc:
     """
 
     beam: int = 5
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_integer("beam", self.beam, 1)
@@ -402,7 +393,7 @@ class NormalisedAopc:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaAccuracy:
+class DeltaAccuracy(Metric):
     """Whether the prediction flips when the k words of highest score are masked, for each k; higher is better.
 
     Notes
@@ -418,7 +409,6 @@ class DeltaAccuracy:
     """
 
     ks: tuple[int, ...] = KS
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_ks(self.ks)
@@ -448,7 +438,7 @@ def flips(masker: Masker, order: Ints, target: int, ks: Sequence[int]) -> Bools:
 
 
 @dataclass(frozen=True, slots=True)
-class LogOdds:
+class LogOdds(Metric):
     """log p(target | text without its top words) - log p(target | text); lower is better.
 
     The name is from Shrikumar et al. (ICML 2017). In the literature on integrated gradients it is this difference of
@@ -462,7 +452,6 @@ class LogOdds:
     """
 
     share: float = LOG_ODDS_SHARE
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_shares((self.share,))

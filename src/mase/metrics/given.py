@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -244,23 +244,6 @@ def _several(given: Sequence[str], text: str, words: Words, *, uncased: bool) ->
 Pair = tuple[str, float]
 
 
-@runtime_checkable
-class _Explanation(Protocol):
-    """The part of a `shap.Explanation` of one text that is read here."""
-
-    values: Any
-    data: Any
-
-
-@runtime_checkable
-class _Tensor(Protocol):
-    """The part of a torch tensor that is needed to copy it to a NumPy array from any device."""
-
-    def detach(self) -> Any: ...
-
-    def cpu(self) -> Any: ...
-
-
 def align(given: Any, model: Model, text: Input, *, target: int | None = None, units: Units = DEFAULT) -> Floats:
     """Return scores `(w,)` for the words of `text` that `model` reads, from an attribution made by another tool.
 
@@ -314,13 +297,13 @@ def align(given: Any, model: Model, text: Input, *, target: int | None = None, u
         if given.keys() == {"values", "data"} and all(isinstance(value, list) for value in given.values()):
             return _by_piece(_explained(SimpleNamespace(**given), target), text, words)
         return scores_of_words(dict(_pair(pair) for pair in given.items()), text, words)
-    if isinstance(given, _Tensor):
+    if hasattr(given, "detach"):
         return _by_token(np.asarray(given.detach().cpu()), tokens, words)
     if isinstance(given, np.ndarray):
         if _array(given) is None:
             raise ShapeError(f"the attribution is an array of {given.dtype}, expected real numbers")
         return _by_token(given, tokens, words)
-    if isinstance(given, _Explanation):
+    if hasattr(given, "values") and hasattr(given, "data"):
         return _by_piece(_explained(given, target), text, words)
     if isinstance(given, Sequence) and not isinstance(given, str):
         array = _array(given)
@@ -364,7 +347,7 @@ def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, t
     return np.array(given.scores)
 
 
-def _explained(given: _Explanation, target: int | None) -> list[Pair]:
+def _explained(given: Any, target: int | None) -> list[Pair]:
     values, data = _array(given.values), given.data
     if values is None or any(isinstance(piece, list | tuple) for piece in data):
         raise ShapeError(

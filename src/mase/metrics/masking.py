@@ -1,6 +1,6 @@
 """Mask the words of a text in an order, and ask the model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -21,13 +21,8 @@ from mase.text import Tokens, Words
 from mase.units import DEFAULT, Units, splitter
 from mase.units.splitters import group
 
-
-class PredictMasked(Protocol):
-    """A function from rows of kept words to class probabilities."""
-
-    def __call__(self, kept: Bools) -> Floats:
-        """Return class probabilities `(n, k)` for n rows of kept words `(n, w)`."""
-        ...
+# From rows of kept words `(n, w)` to class probabilities `(n, k)`.
+PredictMasked = Callable[[Bools], Floats]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mase.errors import CapabilityError, NonFiniteError, OptionError, ShapeError
 from mase.explainer import Explainer
 from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
-from mase.metrics.base import Column, Instance
+from mase.metrics.base import Column, Instance, Metric
 from mase.metrics.curves import check_scores
 from mase.models.base import Binding, Model, Probe, Wrapper
 from mase.models.batching import ask
@@ -25,7 +25,7 @@ from mase.spaces import TokenScale
 
 
 @dataclass(frozen=True, slots=True)
-class Infidelity:
+class Infidelity(Metric):
     """Expected squared error of the scores as a linear model of f: E[(Z.gamma - (f(x) - f(x - Z)))^2]; lower is better.
 
     This is the paper's definition of infidelity, from Yeh et al., NeurIPS 2019.
@@ -63,7 +63,6 @@ class Infidelity:
     perturbation: str | Method = "mase-paper"
     n_samples: int = 1000
     sign: Literal[-1, 1] = -1
-    needs_rescore: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.sign not in (-1, 1):
@@ -270,7 +269,7 @@ def _without_neighbours(what: str) -> CapabilityError:
 
 
 @dataclass(frozen=True, slots=True)
-class MaxSensitivity:
+class MaxSensitivity(Metric):
     """Largest |gamma(x') - gamma(x)| / |gamma(x)| over n neighbours x' of the text x; lower is better.
 
     The norms are Euclidean. From Yeh et al., NeurIPS 2019. The Monte Carlo maximum is a lower bound of the true one. A
@@ -323,7 +322,7 @@ class MaxSensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedAgreement:
+class SeedAgreement(Metric):
     """Agreement of the scores with those of other seeds: Spearman correlation and Jaccard index of the top k words.
 
     Both are means over the other seeds. Higher is better. Costs one more explanation per seed. A text of at most k

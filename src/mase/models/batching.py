@@ -1,41 +1,32 @@
 """Evaluate a probe in batches, with smaller batches when memory runs out, and check that the scores are finite."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.defaults import is_integer
 from mase.errors import ModelError, NonFiniteError, OptionError
-from mase.links import Contrast
 from mase.models.base import Probe
 
 R = TypeVar("R", Floats, Ints)
 T = TypeVar("T")
 
 
-class Watch(Protocol):
-    """Is told what becomes of the batches."""
+class Watch:
+    """Is told what becomes of the batches. This one takes no notice."""
+
+    __slots__ = ()
 
     def asked(self, n: int) -> None:
         """Take note that the model has answered a batch of n rows. An exception ends the evaluation."""
-        ...
 
     def halved(self, batch_size: int) -> None:
         """Take note that memory ran out, and that batches have at most `batch_size` rows since."""
-        ...
 
 
-class _Unwatched:
-    def asked(self, n: int) -> None:
-        del n
-
-    def halved(self, batch_size: int) -> None:
-        del batch_size
-
-
-UNWATCHED: Watch = _Unwatched()
+UNWATCHED = Watch()
 
 
 def check_batch_size(batch_size: int | str) -> int | None:
@@ -54,25 +45,8 @@ def ask(
 
     The coordinates are the rows `first`, `first` + 1, ... of a design.
     """
-    size = batch_size or probe.batch_size
     with probe.opened() as scores:
-        return _collected(scores, coordinates, size, first, watch)
-
-
-def ask_norms(
-    probe: Probe,
-    coordinates: Floats,
-    link: str | Contrast,
-    target: int,
-    batch_size: int,
-    first: int = 0,
-    *,
-    watch: Watch = UNWATCHED,
-) -> Floats:
-    """Return the norms `(n, p)` of the response's gradient with respect to the vectors of each word; see `ask`."""
-    return _collected(
-        lambda c, rows: probe.gradient_norms(c, rows, link, target), coordinates, batch_size, first, watch
-    )
+        return gathered(scores, coordinates, batch_size or probe.batch_size, first, watch=watch)
 
 
 def ask_exchanged(probe: Probe, sources: Ints, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED) -> Floats:
@@ -80,40 +54,18 @@ def ask_exchanged(probe: Probe, sources: Ints, batch_size: int, first: int = 0, 
 
     `sources` is `(n, p)`.
     """
-    return _collected(lambda s, _: probe.exchanged(s), sources, batch_size, first, watch)
+    return gathered(lambda s, _: probe.exchanged(s), sources, batch_size, first, watch=watch)
 
 
-def ask_gradients(
-    probe: Probe,
-    coordinates: Floats,
-    link: str | Contrast,
-    target: int,
-    batch_size: int,
-    first: int = 0,
-    *,
-    watch: Watch = UNWATCHED,
-) -> tuple[Floats, Floats]:
-    """Return the model's scores `(n, k)` and the response's derivatives `(n, p)` at the coordinates; see `ask`."""
-
-    def gradients(c: Floats, rows: Ints) -> tuple[Floats, Floats]:
-        scores, slopes = probe.gradients(c, rows, link, target)
-        return _checked(scores, rows), _checked(slopes, rows)
-
-    all_scores, derivatives = np.empty((0, 0)), np.empty(coordinates.shape)
-    for rows, (scores, slopes) in in_batches(gradients, coordinates, batch_size, first, watch=watch):
-        if rows.start == 0:
-            all_scores = np.empty((len(coordinates), scores.shape[1]))
-        all_scores[rows], derivatives[rows] = scores, slopes
-    return all_scores, derivatives
-
-
-def _collected(call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int, watch: Watch) -> Floats:
-    """Return the checked results `(n, m)` of all rows."""
+def gathered(
+    call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED
+) -> Floats:
+    """Return the results `(n, m)` of all batches of points `(n, p)`, none of them NaN or infinite."""
     results = np.empty((0, 0))
-    for rows, batch in in_batches(lambda c, r: _checked(call(c, r), r), points, batch_size, first, watch=watch):
+    for rows, batch in in_batches(call, points, batch_size, first, watch=watch):
         if rows.start == 0:
             results = np.empty((len(points), batch.shape[1]))
-        results[rows] = batch
+        results[rows] = _checked(batch, rows.start + first)
     return results
 
 
@@ -167,12 +119,12 @@ def _unusable(results: Floats) -> np.ndarray:
     return np.asarray((np.isnan(results) | np.isposinf(results)).any(axis=1))
 
 
-def _checked(results: Floats, rows: Ints) -> Floats:
+def _checked(results: Floats, first: int) -> Floats:
     bad = np.flatnonzero(_unusable(results))
     if len(bad):
         raise NonFiniteError(
-            f"the model returned NaN or infinity for {len(bad)} of {len(rows)} perturbed inputs "
-            f"(the first is row {rows[bad[0]]} of the design), expected numbers; check the model on this text "
+            f"the model returned NaN or infinity for {len(bad)} of {len(results)} perturbed inputs "
+            f"(the first is row {first + bad[0]} of the design), expected numbers; check the model on this text "
             "(a method that scales word vectors may need a smaller sigma)"
         )
     return results

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -272,22 +272,24 @@ def _width(gap: str) -> tuple[int, int]:
     return gap.count("\n"), len(gap)
 
 
-class BlackBox(Protocol):
-    """What a probe needs of a black box."""
+class BlackBox(Model):
+    """A model that gets the changed texts themselves, instead of their tokens or vectors."""
 
-    @property
-    def name(self) -> str:
-        """Name for messages."""
-        ...
+    has_embeddings = False
+    if TYPE_CHECKING:
 
-    @property
-    def output(self) -> Output:
-        """What the columns of the scores are."""
-        ...
+        @property
+        def output(self) -> Output:
+            """What the columns of the scores are."""
 
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return scores `(n, k)` of n texts or records."""
-        ...
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes about the answers."""
+        return ()
 
 
 # Sorted columns are noticed from so many classes on, and by so many different gaps between two that are nearly equal.
@@ -348,7 +350,7 @@ class CallableProbe(Probe):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the answers."""
-        return (*getattr(self.model, "notes", ()), *self.order.notes)
+        return (*self.model.notes, *self.order.notes)
 
     @property
     def scale(self) -> Floats:
@@ -383,7 +385,7 @@ class CallableProbe(Probe):
 Kind = Literal["probabilities", "logits", "values", "scores"]
 
 
-class Callable(Reopened, Model):
+class Callable(Reopened, BlackBox):
     """A model that is known only by its function `predict_proba(list[str]) -> (n, k)`.
 
     For pairs and documents of several fields the function gets a list of records (`dict`), with a str for a text and
@@ -427,7 +429,6 @@ class Callable(Reopened, Model):
 
     name: str
     sha256 = None
-    has_embeddings = False
     kind: ClassVar[str] = "function"  # what it is called before its name
     cheap: ClassVar[bool] = True  # such models mostly answer in less time than a neural network
 

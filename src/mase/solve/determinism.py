@@ -10,12 +10,12 @@ from mase.arrays import Floats, Ints
 from mase.attribution.response import Note
 from mase.links import FLOOR
 from mase.models.base import Probe
-from mase.models.batching import ask
+from mase.models.batching import Watch, ask
 from mase.solve.problem import Estimate
 
 
 @dataclass(slots=True)
-class Cost:
+class Cost(Watch):
     """Counts of model evaluations. It watches the batches (`mase.models.batching.Watch`).
 
     Attributes

@@ -12,7 +12,7 @@ from mase.attribution.response import Note
 from mase.defaults import PRECISIONS, Precision, check_choice
 from mase.links import Contrast
 from mase.models.base import Probe
-from mase.models.batching import ask, ask_exchanged, ask_gradients, ask_norms, check_batch_size
+from mase.models.batching import ask, ask_exchanged, check_batch_size, gathered
 from mase.responses import floored, respond
 from mase.solve.determinism import UNCHECKED, Consistency, Cost, Repeats
 
@@ -252,10 +252,16 @@ class Oracle:
             If the probe has no gradients.
         """
         self._keep_full_precision()
-        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        options = (self.link, self.target, self._batch_size, first)
-        scores, slopes = ask_gradients(self.probe, rows, *options, watch=self.cost)
-        return self.count_floored(scores), slopes[:, self.active]
+        first, rows, k = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates), 0
+
+        def both(rows: Floats, numbers: Ints) -> Floats:
+            nonlocal k
+            scores, slopes = self.probe.gradients(rows, numbers, self.link, self.target)
+            k = scores.shape[1]
+            return np.concatenate([scores, slopes[:, self.active]], axis=1)
+
+        found = gathered(both, rows, self._batch_size, first, watch=self.cost)
+        return self.count_floored(found[:, :k]), found[:, k:]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.
@@ -267,8 +273,11 @@ class Oracle:
         """
         self._keep_full_precision()
         first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
-        norms = ask_norms(self.probe, rows, self.link, self.target, self._batch_size, first, watch=self.cost)
-        return norms[:, self.active]
+
+        def norms(rows: Floats, numbers: Ints) -> Floats:
+            return self.probe.gradient_norms(rows, numbers, self.link, self.target)[:, self.active]
+
+        return gathered(norms, rows, self._batch_size, first, watch=self.cost)
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return the responses `(n,)` with word i replaced by word `sources[:, i]`, for sources `(n, p)`.

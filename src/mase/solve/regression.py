@@ -327,9 +327,9 @@ class Regression(Strategy):
 
 
 def together(
+    oracle: Oracle,
     strategy: Strategy,
     others: Sequence[int],
-    oracle: Oracle,
     budget: int,
     rng: np.random.Generator,
     stopping: Stopping,
@@ -341,10 +341,9 @@ def together(
     that has asked all rows there are. What was asked before costs nothing; if more is asked, as by a procedure that
     chooses its rows, a note says so.
 
-    What an adaptive strategy draws begins with the same random numbers for each class.
+    What is drawn begins with the same random numbers for each class, and in each call.
     """
-    draws = deepcopy(rng)
-    first = strategy.run(oracle, budget, rng, stopping)
+    first = strategy.run(oracle, budget, deepcopy(rng), stopping)
     if not others:
         return first
     n_asked, n_floored, further = oracle.cost.n_queries, oracle.cost.n_floored, []
@@ -355,7 +354,7 @@ def together(
         again = None
         if first.answered is not None and not is_adaptive:
             again = strategy.solved_again(first.answered, other, stopping)
-        further.append(again or strategy.run(other, budget, deepcopy(draws), stopping))
+        further.append(again or strategy.run(other, budget, deepcopy(rng), stopping))
     oracle.cost.n_floored = n_floored
     found = replace(first, cost=replace(oracle.cost), others=tuple(further))
     if oracle.cost.n_queries > n_asked:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from mase.defaults import check_integer
 from mase.document import Scalar, check_texts, is_split, names_in
@@ -98,21 +98,11 @@ def open_source(
     return TableSource(tables, Columns(document, identifiers, kept, tuple(wanted.items())), limit, known)
 
 
-@runtime_checkable
-class _Frame(Protocol):
-    """A table of Arrow, pandas, polars or another library that Arrow can read."""
-
-    @property
-    def columns(self) -> Any: ...
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
-
-
 def _tables(source: Any, *, has_columns: bool) -> Sequence[Table]:
     """Return the tables of a source; a list of mappings is one if the user names columns."""
     if isinstance(source, str | os.PathLike):
         return _files([source])
-    if isinstance(source, _Frame) or names_in(source) is not None:
+    if (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")) or names_in(source) is not None:
         return [ArrowTable(source)]
     if is_split(source):
         first = next(iter(source))

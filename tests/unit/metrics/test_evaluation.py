@@ -19,7 +19,7 @@ from mase.errors import (
     UnknownNameError,
 )
 from mase.metrics import METRICS
-from mase.metrics.base import Column
+from mase.metrics.base import Column, Metric
 from mase.metrics.evaluation import Evaluator, collect, evaluate
 from mase.metrics.given import align
 from mase.metrics.perturbation import spearman
@@ -230,7 +230,7 @@ def test_evaluations_are_equal_if_their_results_are():
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Metric):
     """A metric of one column that returns what it is made with."""
 
     numbers: Any

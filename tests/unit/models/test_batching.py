@@ -8,7 +8,8 @@ from tests.unit.models.modules import TEXT, explain
 from mase import Explainer
 from mase.errors import ModelError, NonFiniteError, OptionError
 from mase.models import TorchModule
-from mase.models.batching import ask, ask_gradients, check_batch_size
+from mase.models.batching import ask, check_batch_size
+from mase.solve.oracle import Oracle, QueryOptions
 from mase.testing import FunctionProbe, Wrapped, smooth, whitespace_ids
 
 
@@ -71,7 +72,9 @@ def test_batch_size_changes_nothing(batch_size):
     probe, coordinates = smooth(5), np.random.default_rng(0).random((100, 5))
     whole = probe.function(coordinates)
     assert ask(probe, coordinates, batch_size)[:, 0] == pytest.approx(whole)
-    scores, slopes = ask_gradients(probe, coordinates, "logit", 0, batch_size)
+    options = QueryOptions(batch_size)
+    oracle = Oracle.of(probe, "tried", "logit", 0, np.ones(5, dtype=bool), binary=False, options=options)
+    scores, slopes = oracle.gradients(coordinates)
     assert scores[:, 0] == pytest.approx(whole)
     assert slopes == pytest.approx(probe.slope(coordinates))
 

@@ -13,13 +13,13 @@ from mase.attribution.response import Answer, Note, Part
 from mase.document import TEXT, Document, Input, check_texts
 from mase.errors import CapabilityError, ModelError, OptionError
 from mase.links import Output
-from mase.models.base import Binding, Model
+from mase.models.base import Binding
 from mase.models.chat.archive import Reply
 from mase.models.chat.chat import Chat, Messages
 from mase.models.chat.measures import Measure
 from mase.models.chat.parts import Conversation, Repairs
 from mase.models.description import Description
-from mase.models.function import CallableProbe, Content, Rewriter, word_tokens
+from mase.models.function import BlackBox, CallableProbe, Content, Rewriter, word_tokens
 from mase.models.language.prompts import Template
 from mase.models.origin import Reopened
 from mase.text import Tokens
@@ -79,7 +79,7 @@ class Tally:
         return tuple(found)
 
 
-class ChatModel(Reopened, Model, ABC):
+class ChatModel(Reopened, BlackBox, ABC):
     """What the models of this module share: they are asked, and answer with text.
 
     Attributes
@@ -96,7 +96,6 @@ class ChatModel(Reopened, Model, ABC):
 
     name: str
     sha256 = None
-    has_embeddings = False
     references = ("delete",)
     default_method = METHOD
     labels: tuple[str, ...]

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -35,21 +35,33 @@ from mase.text import Span, Tokens, visible
 _ROWS = 64
 
 
-class PromptModel(BlackBox, Protocol):
-    """What the probe needs of a model."""
+class PromptModel(BlackBox):
+    """A language model whose prompts are made of the fields of a document, which are masked by deleting units."""
 
-    @property
-    def language_model(self) -> LanguageModel:
-        """The language model that reads the prompts."""
-        ...
+    references = ("delete",)
+    language_model: LanguageModel
+
+    def encode(self, text: Input) -> Tokens:
+        """Return the words of all fields of a document as tokens."""
+        return prompt_tokens(self.language_model, Document.of(text))
 
     def half(self) -> Self | None:
         """Return the same model in bfloat16; None if it has none, or if that would be slower."""
-        ...
+        half = self.language_model.half()
+        return None if half is None else self._with(half)
 
     def reading(self, text: Content) -> Self:
         """Return the same model after it has read a prompt, given the contents of its fields."""
-        ...
+        return self._with(self.language_model.reading(self._prompt(text)))
+
+    def _prompt(self, content: Content) -> Prompt:
+        """Return the prompt of the contents of the fields."""
+        raise NotImplementedError
+
+    def _with(self, language_model: LanguageModel) -> Self:
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__, language_model=language_model)
+        return copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,7 @@ _CUT: Mapping[Cut, str] = {
 }
 
 
-class GivenAnswer(Model):
+class GivenAnswer(PromptModel):
     """A language model whose k columns are the log-probabilities of an answer, of its parts, and of another answer.
 
     It is explained by deleting units from the prompt. A field of the document that is called "answer" is no part of it.
@@ -128,9 +140,8 @@ class GivenAnswer(Model):
     name: str
     labels: tuple[str, ...]
     sha256: str | None
-    has_embeddings = False
+    output: Output
     returns_values = True
-    references = ("delete",)
     links = LINKS_WITHOUT_CLASSES["log-probabilities"]
     default_method = "mase-cite"
 
@@ -170,10 +181,6 @@ class GivenAnswer(Model):
         """The template."""
         return {"template": self.template.prompt}
 
-    def encode(self, text: Input) -> Tokens:
-        """Return the words of all fields of a document as tokens."""
-        return prompt_tokens(self.language_model, Document.of(text))
-
     def bind(self, binding: Binding) -> "AnswerProbe":
         """Return the probe of one document."""
         return AnswerProbe.of(self, binding)
@@ -190,24 +197,8 @@ class GivenAnswer(Model):
         whole = [table.sum(axis=1) for table in (answer, *others)]
         return np.stack([whole[0], *(answer[:, tokens].sum(axis=1) for tokens in self._columns), *whole[1:]], axis=1)
 
-    def half(self) -> Self | None:
-        """Return the same model in bfloat16; None if it has none, or if that would be slower."""
-        half = self.language_model.half()
-        if half is None:
-            return None
-        return self._with(half)
-
-    def reading(self, text: Content) -> Self:
-        """Return the same model after it has read a prompt, given the contents of its fields."""
-        return self._with(self.language_model.reading(self._prompt(text)))
-
     def _prompt(self, text: Content) -> Prompt:
         return self.template.filled(prompt_fields(text))
-
-    def _with(self, language_model: LanguageModel) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__, language_model=language_model)
-        return copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +351,7 @@ def _given(document: Document) -> str | None:
     return answer if answer.strip() else None
 
 
-class LabelWords(Reopened, Model):
+class LabelWords(Reopened, PromptModel):
     """A classifier of prompts: the probability of each label is that of its word as the answer of a language model.
 
     The probabilities of the words, with all of their tokens, are divided by their sum. The logits are the
@@ -394,8 +385,6 @@ class LabelWords(Reopened, Model):
 
     name: str
     labels: tuple[str, ...]
-    has_embeddings = False
-    references = ("delete",)
     output = Output("logits")
 
     def __init__(self, language_model: LanguageModel, labels: Labels, *, template: Prompt | None = None) -> None:
@@ -444,16 +433,6 @@ class LabelWords(Reopened, Model):
         text = prompt if isinstance(prompt, str) else "".join(message["content"] for message in prompt[-1:])
         return text == text.rstrip()
 
-    def encode(self, text: Input) -> Tokens:
-        """Return the words of all fields of a document as tokens.
-
-        Raises
-        ------
-        EmptyTextError
-            If there is none.
-        """
-        return prompt_tokens(self.language_model, Document.of(text))
-
     def bind(self, binding: Binding) -> PromptProbe:
         """Return the probe of one document.
 
@@ -481,22 +460,6 @@ class LabelWords(Reopened, Model):
         """
         tables = self.language_model.log_probabilities([self._prompt(text) for text in texts], self.answers)
         return np.stack([table.sum(axis=1) for table in tables], axis=1)
-
-    def half(self) -> Self | None:
-        """Return the same model in bfloat16; None if it has none, or if that would be slower."""
-        half = self.language_model.half()
-        if half is None:
-            return None
-        return self._with(half)
-
-    def reading(self, text: Content) -> Self:
-        """Return the same model after it has read a prompt, given the contents of its fields."""
-        return self._with(self.language_model.reading(self._prompt(text)))
-
-    def _with(self, language_model: LanguageModel) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__, language_model=language_model)
-        return copy
 
     def _prompt(self, content: Content) -> Prompt:
         fields = {TEXT: content} if isinstance(content, str) else content

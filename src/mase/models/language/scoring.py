@@ -25,7 +25,7 @@ from torch.func import functional_call
 
 from mase.arrays import Floats, Ints
 from mase.errors import CapabilityError, MaseError, ModelError, NonFiniteError
-from mase.models.batching import in_batches
+from mase.models.batching import Watch, in_batches
 from mase.models.torch.engine import borrowed, device_of, here, user_code
 
 # The names under which models of transformers return keys and values, or states, and take them again.
@@ -469,7 +469,7 @@ class Prefix:
     cache: Cache
 
 
-class Scorer:
+class Scorer(Watch):
     """Log-probabilities of answers by one model.
 
     Parameters
@@ -565,9 +565,6 @@ class Scorer:
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield the indices of the rows of each batch."""
         yield from batches(lengths, self._costs)
-
-    def asked(self, n: int) -> None:
-        """Take note of a batch; see `mase.models.batching.Watch`."""
 
     def halved(self, batch_size: int) -> None:
         """Take note that memory ran out: later batches have half as many tokens."""
