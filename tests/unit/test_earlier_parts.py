@@ -96,7 +96,8 @@ def test_a_model_without_a_base_class_is_explained_as_before():
 def test_parts_without_a_base_class_work_as_before(part, expected):
     with pytest.warns(DeprecationWarning, match=r"without a base class"):
         method = resolve("mase-mask", **part)
-    found = Explainer(AdditiveClassifier({"good": 0.25, "dull": -0.125}), method=method, link="logit")("A good dull film.")
+    model = AdditiveClassifier({"good": 0.25, "dull": -0.125})
+    found = Explainer(model, method=method, link="logit")("A good dull film.")
     assert [unit.text for unit in found.top(1)] == ["good"]
     assert found.method[expected]["name"] == type(part[expected]).__name__
 

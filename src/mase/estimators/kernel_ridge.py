@@ -111,6 +111,10 @@ class KernelRidge(Estimator):
         mean, variances, _ = _ridge(z, y, products, weights, free)
         return Estimate(2 * mean, _diagonal(4 * variances), 0.0, prior=True)
 
+    def draft(self, problem: Problem) -> Floats:
+        """Return gamma `(p,)` by ridge regression without interactions."""
+        return self.rough(problem).gamma
+
     def _other(self, problem: Problem) -> EmpiricalBayes | LeastSquares | None:
         """Return the estimator of problems that this one is not for; None if it is."""
         if problem.unlimited:
