@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "few": {"n_samples": 64},
-    "tolerance": {"tolerance": 0.2},
-    "stable-top": {"stable_top": 3},
+    "tolerance": {"stopping": {"tolerance": 0.2}},
+    "stable-top": {"stopping": {"stable_top": 3}},
     "token": {"units": "token"},
     "probability": {"link": "probability"},
     "small batches": {"batch_size": 7},
@@ -75,7 +75,7 @@ def explanations() -> Iterator[tuple[str, Any]]:
         several = {"target": "all", "n_samples": 200}
         yield _case(f"lstm-reuters, all classes, {text[:20]}", loaded["lstm-reuters"], text, **several)
     long = " ".join(texts("reviews.txt")) * 3
-    yield _case("lstm-imdb, windows", loaded["lstm-imdb"], long, long="windows", n_samples=200)
+    yield _case("lstm-imdb, windows", loaded["lstm-imdb"], long, windows=True, n_samples=200)
     records = mase.models.Callable(
         lambda rows: black_box([row["text"] + " good" * row["stars"] for row in rows]), labels=["neg", "pos"]
     )
@@ -94,7 +94,10 @@ def explanations() -> Iterator[tuple[str, Any]]:
 
 def _case(name: str, model: Any, text: Any, target: Any = None, **options: Any) -> tuple[str, Any]:
     import mase
+    from mase.options import Stopping
 
+    if "stopping" in options:
+        options["stopping"] = Stopping(**options["stopping"])
     try:
         return name, mase.Explainer(model, **({"evidence": 0} | options))(text, target=target)
     except mase.MaseError as error:

@@ -3,6 +3,7 @@
 import pytest
 
 import mase
+from mase.notebook import Widget
 from tests.answers import cited
 from tests.browser.conftest import AXE
 
@@ -86,7 +87,7 @@ def word(page, unit):
 
 
 def test_a_word_is_clicked_out_and_in(show, explainer):
-    page = show(mase.Widget(explainer(TEXTS[0]), explainer))
+    page = show(Widget(explainer(TEXTS[0]), explainer))
     expect = playwright.expect
     word(page, 1).click()
     expect(word(page, 1)).to_have_attribute("aria-pressed", "true")
@@ -98,7 +99,7 @@ def test_a_word_is_clicked_out_and_in(show, explainer):
 
 
 def test_the_keyboard_is_enough(show, explainer):
-    page = show(mase.Widget(explainer(TEXTS), explainer))
+    page = show(Widget(explainer(TEXTS), explainer))
     expect = playwright.expect
     page.keyboard.press("Tab")
     expect(page.get_by_role("listbox")).to_be_focused()
@@ -115,7 +116,7 @@ def test_the_keyboard_is_enough(show, explainer):
 
 
 def test_python_can_choose(show, explainer):
-    widget = mase.Widget(explainer(TEXTS), explainer)
+    widget = Widget(explainer(TEXTS), explainer)
     page = show(widget)
     expect = playwright.expect
     widget.index, widget.out = 2, [0]
@@ -131,13 +132,13 @@ def test_an_error_of_the_model_is_told(show, explainer):
         raise RuntimeError("out of order")
 
     model = mase.models.Callable(failing, labels=["no", "yes"], name=explainer.model.name)
-    page = show(mase.Widget(explainer(TEXTS[0]), mase.Explainer(model)))
+    page = show(Widget(explainer(TEXTS[0]), mase.Explainer(model)))
     word(page, 1).click()
     playwright.expect(page.get_by_role("status")).to_contain_text("out of order")
 
 
 def test_styles_stay_where_they_belong_and_nothing_is_left_behind(show, explainer):
-    page = show(mase.Widget(explainer(TEXTS[0]), explainer))
+    page = show(Widget(explainer(TEXTS[0]), explainer))
     colour = "element => getComputedStyle(element).color"
     assert page.locator("p.text").first.evaluate(colour) == "rgb(255, 0, 0)"
     assert page.locator("article .text").evaluate(colour) == "rgb(0, 0, 0)"
@@ -149,7 +150,7 @@ def test_styles_stay_where_they_belong_and_nothing_is_left_behind(show, explaine
 
 
 def test_without_an_explainer_words_are_text(show, explainer):
-    page = show(mase.Widget(explainer(TEXTS[0])))
+    page = show(Widget(explainer(TEXTS[0])))
     word(page, 1).click()
     assert word(page, 1).get_attribute("role") is None
     assert page.locator("[data-part=trial]").count() == 0
@@ -157,7 +158,7 @@ def test_without_an_explainer_words_are_text(show, explainer):
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make browser")
 def test_axe_finds_nothing_wrong(show, explainer):
-    page = show(mase.Widget(explainer(TEXTS), explainer))
+    page = show(Widget(explainer(TEXTS), explainer))
     word(page, 1).click()
     page.evaluate(AXE.read_text("utf-8"))
     rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -167,7 +168,7 @@ def test_axe_finds_nothing_wrong(show, explainer):
 
 def test_citations_lead_to_their_sources_and_leave_the_address(show):
     found = cited()
-    page = show(mase.Widget(found, mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts])))
+    page = show(Widget(found, mase.Explainer(lambda texts: [[0.5, 0.5] for _ in texts])))
     expect = playwright.expect
     page.locator(".said .p2 a", has_text="[1]").click()
     back = page.locator(".back a.target")

@@ -93,9 +93,7 @@ def test_every_addition_works_in_python(python, tmp_path):
 @pytest.mark.slow
 def test_every_addition_works_in_the_command(python, tmp_path):
     model = ("-m", "mase_example_plugin:LEXICON")
-    options = (
-        "--method coins-in-blocks --link logit --design bernoulli --estimator block-mean(blocks=2) --json -o found.md"
-    )
+    options = "--method coins-in-blocks+design=bernoulli+estimator=block-mean(blocks=2) --link logit --json -o found.md"
     found = python("-m", "mase", "explain", *model, *options.split(), "a good film", "dull, dull")
     assert found.returncode == 0, found.stderr
     one, _ = map(json.loads, found.stdout.splitlines())

@@ -15,7 +15,7 @@ TEXTS = [f"a {word} film number {number}" for number, word in enumerate(("good",
 
 
 # Of a method and an estimator that take no time.
-FAST = {"method": "mase-mask", "n_samples": 8, "estimator": "least-squares"}
+FAST = {"method": "mase-mask+estimator=least-squares", "n_samples": 8}
 
 
 def run(folder, texts=TEXTS, **options):

@@ -43,7 +43,10 @@ def test_a_run_is_not_continued_with_other_classes(tmp_path):
 @without_checksum
 @pytest.mark.slow
 def test_a_run_of_the_gaussian_process_is_read_and_compared_and_not_continued(tmp_path):
-    options = {"model": mase.models.Callable(judge, ["a", "b"], name="judge"), "estimator": "kernel-ridge"}
+    options = {
+        "model": mase.models.Callable(judge, ["a", "b"], name="judge"),
+        "method": "mase-mask+estimator=kernel-ridge",
+    }
     made = run(tmp_path / "run", **options)
     path = tmp_path / "run" / "run.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))

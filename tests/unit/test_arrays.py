@@ -16,6 +16,7 @@ from mase.estimators.boosted_trees import BoostedTrees
 from mase.metrics.curves import NormalisedAopc
 from mase.models.http.service import check_batch_size
 from mase.models.language.answers import check_max_new_tokens
+from mase.options import Stopping
 from mase.procedures.games import PartitionShap
 from mase.procedures.search import BeamSearch
 from mase.sources.rows import Columns, DocumentColumns
@@ -82,15 +83,18 @@ def judge(texts):
     return [[0.75, 0.25] if "good" in text else [0.5, 0.5] for text in texts]
 
 
-NUMBERS = {"batch_size": np.int64(3), "evidence": np.uint8(2), "tolerance": np.float32(0.2), "seed": np.int32(1)}
+NUMBERS = {"batch_size": np.int64(3), "evidence": np.uint8(2), "seed": np.int32(1), "n_samples": np.int64(64)}
 
 
-NUMBERS |= {"n_samples": np.int64(64), "stable_top": np.int16(1), "confidence": np.float32(0.75)}
+RULE = {"tolerance": np.float32(0.2), "stable_top": np.int16(1), "confidence": np.float32(0.75)}
 
 
 def test_options_are_numbers_of_any_library():
-    plain = {name: number.item() for name, number in NUMBERS.items()}
-    found, expected = (mase.Explainer(judge, **options)("a good film is long") for options in (NUMBERS, plain))
+    options, rule = ({name: number.item() for name, number in numbers.items()} for numbers in (NUMBERS, RULE))
+    found, expected = (
+        mase.Explainer(judge, **given, stopping=Stopping(**stops))("a good film is long")
+        for given, stops in ((NUMBERS, RULE), (options, rule))
+    )
     assert found.scores.tolist() == expected.scores.tolist()
     assert found.method == expected.method
     assert loads(dumps(found)).method == expected.method
@@ -104,6 +108,13 @@ def test_options_are_numbers_of_any_library():
 def test_other_values_are_refused(option, wrong):
     with pytest.raises(OptionError, match=f"{option} is"):
         mase.Explainer(judge, **{"units": "sentence", option: wrong})
+
+
+@pytest.mark.parametrize("option", RULE)
+@pytest.mark.parametrize("wrong", [True, np.True_, "3", -1, np.float64("nan")])
+def test_other_values_of_stopping_rules_are_refused(option, wrong):
+    with pytest.raises(OptionError, match=f"{option} is"):
+        Stopping(**{option: wrong})
 
 
 @pytest.mark.parametrize("wrong", [0, 2.5, True, "3", None])

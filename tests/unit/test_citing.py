@@ -6,6 +6,7 @@ from tests.unit.models.language.fake import Fake
 import mase
 from mase import citing
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError, UnitsError
+from mase.options import Windows
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
 WEIGHTS, SHARES = {"rose": 2.0, "sea": 3.0}, {"rose": (0,), "sea": (1,)}
@@ -121,7 +122,7 @@ def test_no_language_model_is_refused():
             mase.cite(wrong, context="x")
 
 
-@pytest.mark.parametrize("options", [{"long": "windows"}, {"long": "windows", "pooling": "max"}])
+@pytest.mark.parametrize("options", [{"windows": True}, {"windows": Windows(pooling="max")}])
 def test_a_prompt_has_no_windows(options):
     with pytest.raises(CapabilityError):
         cited(**options)

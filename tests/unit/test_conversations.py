@@ -13,6 +13,7 @@ import mase
 from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionError
 from mase.models import Chat
 from mase.models.chat.archive import Reply
+from mase.options import Stopping
 from mase.testing.models import lookups
 
 ONE = lookups(1, n_sources=12)[0]
@@ -163,7 +164,9 @@ def test_a_given_answer_is_explained():
 def test_stable_top_stops_early():
     call = Counted()
     context = lookups(1, n_sources=24)[0]
-    found = mase.cite(Chat(call), context=context.context, query=context.query, n_samples=128, stable_top=1)
+    found = mase.cite(
+        Chat(call), context=context.context, query=context.query, n_samples=128, stopping=Stopping(stable_top=1)
+    )
     assert found.top(1)[0].text == context.sources[context.used[0]]
     assert call.n <= 36
 

@@ -11,6 +11,7 @@ from mase.cli import main
 from mase.defaults import SAMPLES_RULE, check_n_samples
 from mase.errors import OptionError
 from mase.methods import resolve
+from mase.options import Stopping
 from mase.pipeline import measure
 from mase.testing import smooth
 from mase_serve.worker import Explain, Request, Settings, decode, encode
@@ -81,14 +82,14 @@ def test_evidence_is_part_of_the_samples():
 def test_a_stopping_rule_may_take_as_many_as_the_largest_budget():
     rng = np.random.default_rng(0)
     method = resolve("mase", link="logit", estimator="least-squares")
-    precise = measure(smooth(30), method, 0, rng, stopping=mase.Stopping(tolerance=1e-6))
+    precise = measure(smooth(30), method, 0, rng, stopping=Stopping(tolerance=1e-6))
     assert precise.problem.n == SAMPLES_RULE.most
 
 
 def test_who_follows_is_told_the_number_of_the_text():
     for text, expected in ((LONG, SAMPLES_RULE.samples(len(LONG.split()))), ("a superb film", 2**3)):
         seen = []
-        found = mase.Explainer(judge).follow(text, seen.append)
+        found = mase.Explainer(judge)(text, on_progress=seen.append)
         assert {progress.n_samples for progress in seen} == {expected}
         assert seen[-1].n_asked == found.fit.n_queries <= expected + 4
 

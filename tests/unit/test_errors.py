@@ -11,10 +11,11 @@ import mase
 from mase.attribution.json import dumps, loads
 from mase.errors import CapabilityError, OptionError, UnknownNameError
 from mase.models import LabelWords
+from mase.options import Windows
 
 TEXT = long_text()
 PLAIN = {"method": "mase-mask", "n_samples": 120, "link": "margin"}
-OPTIONS = {"long": "windows"} | PLAIN
+OPTIONS = {"windows": True} | PLAIN
 
 
 def number(word):
@@ -23,7 +24,9 @@ def number(word):
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 def test_an_additive_model_gets_its_amounts_back_in_every_window(pooling):
-    found = mase.Explainer(additive(), pooling=pooling, **OPTIONS, evidence=0)(TEXT, target="yes")
+    found = mase.Explainer(additive(), **OPTIONS | {"windows": Windows(pooling=pooling)}, evidence=0)(
+        TEXT, target="yes"
+    )
     assert [number(word) for word in found.words] == list(range(150))
     assert found.scores.tolist() == pytest.approx([worth(i) for i in range(150)], abs=1e-6)
     assert found.truncation is None
@@ -101,7 +104,7 @@ def test_each_window_is_a_plain_explanation_of_its_text():
 def test_what_the_model_reads_as_a_whole_is_explained_as_ever():
     for text in (long_text(LENGTH), long_text(1)):
         plain = mase.Explainer(additive(), n_samples=64, evidence=2)(text)
-        found = mase.Explainer(additive(), n_samples=64, evidence=2, long="windows")(text)
+        found = mase.Explainer(additive(), n_samples=64, evidence=2, windows=True)(text)
         assert found.windows == ()
         assert (found.responses, found.prediction, found.evidence) == (
             plain.responses,
@@ -112,7 +115,7 @@ def test_what_the_model_reads_as_a_whole_is_explained_as_ever():
 
 
 def test_windows_cover_the_text_and_begin_and_end_with_sentences():
-    found = mase.Explainer(additive(), overlap=0.3, **OPTIONS, evidence=0)(TEXT, target="yes")
+    found = mase.Explainer(additive(), **OPTIONS | {"windows": Windows(overlap=0.3)}, evidence=0)(TEXT, target="yes")
     spans = [(window.start, window.end) for window in found.windows]
     assert spans[0][0] == 0
     assert spans[-1][1] == len(TEXT)
@@ -153,7 +156,7 @@ def test_scores_of_windows_lead_to_no_expectation_for_the_text():
 def test_the_listener_hears_of_all_evaluations():
     heard = []
     explainer = mase.Explainer(additive(), **OPTIONS, evidence=0)
-    found = explainer.follow(TEXT, lambda progress: heard.append((progress.n_asked, progress.attribution)))
+    found = explainer(TEXT, on_progress=lambda progress: heard.append((progress.n_asked, progress.attribution)))
     assert [n for n, _ in heard] == sorted(n for n, _ in heard)
     assert heard[-1] == (found.fit.n_queries, None)
 
@@ -163,18 +166,17 @@ def test_options_and_models_that_windows_do_not_suit():
         return [[0.5, 0.5]] * len(texts)
 
     with pytest.raises(CapabilityError, match="does not say how much of a text it reads"):
-        mase.Explainer(function, long="windows", evidence=0)
+        mase.Explainer(function, windows=True, evidence=0)
     for prompted in (parrot, LabelWords(parrot, ["yes", "no"])):
         with pytest.raises(CapabilityError, match="reads a prompt as a whole"):
-            mase.Explainer(prompted, long="windows", evidence=0)
-    for wrong in ({"long": "slide"}, {"overlap": 0.5}, {"pooling": "max"}):
-        with pytest.raises(OptionError, match=r"long|without windows"):
-            mase.Explainer(additive(), **wrong, evidence=0)
+            mase.Explainer(prompted, windows=True, evidence=0)
+    with pytest.raises(OptionError, match="windows is 'slide'"):
+        mase.Explainer(additive(), windows="slide", evidence=0)
     for wrong in ({"overlap": 1}, {"overlap": "half"}, {"overlap": True}, {"pooling": "sum"}):
         with pytest.raises(OptionError, match=next(iter(wrong))):
-            mase.Explainer(additive(), long="windows", **wrong, evidence=0)
+            Windows(**wrong)
     with pytest.raises(UnknownNameError):
-        mase.Explainer(additive(), long="windows", evidence=0)(TEXT, target="maybe")
+        mase.Explainer(additive(), windows=True, evidence=0)(TEXT, target="maybe")
 
 
 def without(worth_of, gone):
@@ -184,7 +186,7 @@ def without(worth_of, gone):
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
 def test_evidence_is_about_the_pooled_prediction(pooling):
-    explainer = mase.Explainer(additive(), pooling=pooling, evidence=3, **OPTIONS)
+    explainer = mase.Explainer(additive(), evidence=3, **OPTIONS | {"windows": Windows(pooling=pooling)})
     found = explainer(TEXT, target="yes")
     ids = [tokenize(TEXT[window.start : window.end])[0] for window in found.windows]
     best = [number(found.words[unit]) for unit in found.order[:3]]

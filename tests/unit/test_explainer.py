@@ -11,8 +11,10 @@ import mase
 from mase.attribution import Note
 from mase.attribution.json import dumps, loads
 from mase.errors import EmptyTextError, InvalidTextError, OptionError, UnknownNameError
+from mase.methods import resolve
 from mase.metrics.evaluation import Evaluator
 from mase.models import Callable, TorchModule
+from mase.options import Stopping
 from mase.render.marks import error95
 from mase.testing import LogisticClassifier, SmallLSTM, SmallMLP, whitespace_ids
 
@@ -95,7 +97,7 @@ def test_odd_targets_and_numpy_options(lstm_model):
         with pytest.raises(mase.MaseError, match="target"):
             mase.Explainer(lstm_model, n_samples=40)(TEXTS[0], target=target)
     found = mase.Explainer(
-        lstm_model, method="mase-nlgp", n_samples=np.int64(40), seed=np.int64(3), sigma=np.float32(0.1)
+        lstm_model, method=resolve("mase-nlgp", sigma=np.float32(0.1)), n_samples=np.int64(40), seed=np.int64(3)
     )(TEXTS[0])
     assert json.loads(json.dumps(found.to_dict()))["method"]["n_samples"] == 40
 
@@ -109,7 +111,7 @@ def test_local_accuracy(lstm_model):
 
 def test_links_rank_alike_as_sigma_vanishes(lstm_model):
     found = {
-        link: mase.Explainer(lstm_model, method="mase-nlgp", n_samples=400, link=link, sigma=0.003)(TEXTS[1])
+        link: mase.Explainer(lstm_model, method="mase-nlgp+sigma=0.003", n_samples=400, link=link)(TEXTS[1])
         for link in ("probability", "log-probability", "margin")
     }
     p = found["probability"].target_probability
@@ -123,10 +125,10 @@ def test_unit_steps_divide_by_the_length_of_the_vector(lstm_model, small_lstm):
     from mase.spaces import TokenScale
     from mase.testing import whitespace_ids
 
-    relative = mase.Explainer(lstm_model, method="mase-nlgp", n_samples=600, sigma=0.001)(TEXTS[1]).scores
-    unit = mase.Explainer(lstm_model, method="mase-nlgp", n_samples=600, sigma=0.003, space=TokenScale(step="unit"))(
-        TEXTS[1]
-    ).scores
+    relative = mase.Explainer(lstm_model, method="mase-nlgp+sigma=0.001", n_samples=600)(TEXTS[1]).scores
+    unit = mase.Explainer(
+        lstm_model, method=resolve("mase-nlgp", sigma=0.003, space=TokenScale(step="unit")), n_samples=600
+    )(TEXTS[1]).scores
     lengths = small_lstm.words(torch.tensor(whitespace_ids(TEXTS[1]))).norm(dim=1).detach().numpy()
     assert relative == pytest.approx(unit * lengths, abs=0.02 * np.abs(relative).max())
 
@@ -142,17 +144,17 @@ def test_small_sigma_is_gradient_times_input(lstm_model, small_lstm):
     chance.backward()
     expected = (embedded.grad * embedded).sum(dim=2)[0].detach().numpy()
     for method in ("mase-nlgp", "mase-gradient"):
-        found = mase.Explainer(lstm_model, method=method, sigma=0.003, n_samples=400)(TEXTS[1], target=1)
+        found = mase.Explainer(lstm_model, method=resolve(method, sigma=0.003), n_samples=400)(TEXTS[1], target=1)
         assert found.scores == pytest.approx(expected, abs=0.02 * float(np.abs(expected).max()))
 
 
 @pytest.mark.slow
 def test_full_embedding_noise_estimates_the_same_local_slope(lstm_model):
     """The distribution of vec Z is isotropic: <gamma_i, e_i> tends to gradient x input, with a far larger error."""
-    scaled = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.01)(TEXTS[0])
-    full = mase.Explainer(
-        lstm_model, method="standard-gaussian", sigma=0.01, n_samples=20_000, estimator="least-squares"
-    )(TEXTS[0])
+    scaled = mase.Explainer(lstm_model, method="mase-nlgp+sigma=0.01")(TEXTS[0])
+    full = mase.Explainer(lstm_model, method="standard-gaussian+sigma=0.01+estimator=least-squares", n_samples=20_000)(
+        TEXTS[0]
+    )
     assert (np.abs(full.scores - scaled.scores) < 4 * full.standard_errors).all()
     assert (full.standard_errors > 2 * scaled.standard_errors).all()
 
@@ -208,15 +210,17 @@ def test_cone_stays_within_its_angle(small_lstm):
 def test_sigma_as_vector_matrix_and_function(lstm_model):
     text = TEXTS[0]
     p = len(text.split())
-    scalar = mase.Explainer(lstm_model, method="mase-nlgp", sigma=0.2, n_samples=80)(text)
+    scalar = mase.Explainer(lstm_model, method="mase-nlgp+sigma=0.2", n_samples=80)(text)
     for sigma in (np.full(p, 0.2), 0.04 * np.eye(p), lambda size: 0.04 * np.eye(size)):
-        assert mase.Explainer(lstm_model, method="mase-nlgp", sigma=sigma, n_samples=80)(text).scores == pytest.approx(
-            scalar.scores, abs=1e-6
-        )
-    found = mase.Explainer(lstm_model, method="mase-nlgp", sigma=lambda size: np.full(size, 0.2), n_samples=80)(text)
+        assert mase.Explainer(lstm_model, method=resolve("mase-nlgp", sigma=sigma), n_samples=80)(
+            text
+        ).scores == pytest.approx(scalar.scores, abs=1e-6)
+    found = mase.Explainer(
+        lstm_model, method=resolve("mase-nlgp", sigma=lambda size: np.full(size, 0.2)), n_samples=80
+    )(text)
     assert found.method["sigma"] == [0.2] * p
     with pytest.raises(mase.MaseError, match="sigma"):
-        mase.Explainer(lstm_model, method="mase-nlgp", sigma=np.ones(3))(text)
+        mase.Explainer(lstm_model, method=resolve("mase-nlgp", sigma=np.ones(3)))(text)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
@@ -252,23 +256,31 @@ def test_inputs_of_another_type(lstm_model):
     [
         ({"n_samples": 1}, "n_samples"), ({"n_samples": 10.5}, "n_samples"), ({"seed": -1}, "seed"),
         ({"seed": 1.5}, "seed"),
-        ({"granularity": "letter"}, "unit 'letter'"),
+        ({"units": "letter"}, "unit 'letter'"),
             ({"fixed": 3}, "fixed"), ({"fixed": None}, "fixed"),
         ({"background": ["age"]}, "background"), ({"background": {"age": np.nan}}, "background of 'age'"),
             ({"method": "lime-ish"}, "method"), ({"link": "odds"}, "link"),
-        ({"reference": "nothing"}, "reference"), ({"design": "circle"}, "design"),
-        ({"estimator": "magic"}, "estimator"),
-        ({"center": 1.0}, "center given"), ({"sigma": 0.1}, "sigma given"), ({"batch_size": 0}, "batch_size"),
-        ({"method": "mase-nlgp", "center": np.nan}, "center is nan"),
-        ({"method": "mase-nlgp", "center": "0"}, "center is '0'"),
-        ({"method": "mase-nlgp", "sigma": 0.0}, "sigma is 0"),
-        ({"method": "mase-nlgp", "sigma": "0.1"}, "sigma is '0.1'"),
-        ({"method": "mase-nlgp", "sigma": lambda p: ["0.1"] * p}, "sigma is"),
+        ({"reference": "nothing"}, "reference"), ({"batch_size": 0}, "batch_size"),
     ],
 )  # fmt: skip
 def test_bad_options_name_themselves(lstm_model, options, match):
     with pytest.raises(mase.MaseError, match=match):
         mase.Explainer(lstm_model, **({"n_samples": 40} | options))(TEXTS[0])
+
+
+@pytest.mark.parametrize(
+    ("method", "parts", "match"),
+    [
+        ("mase", {"design": "circle"}, "design"), ("mase", {"estimator": "magic"}, "estimator"),
+        ("mase", {"center": 1.0}, "center given"), ("mase", {"sigma": 0.1}, "sigma given"),
+        ("mase-nlgp", {"center": np.nan}, "center is nan"), ("mase-nlgp", {"center": "0"}, "center is '0'"),
+        ("mase-nlgp", {"sigma": 0.0}, "sigma is 0"), ("mase-nlgp", {"sigma": "0.1"}, "sigma is '0.1'"),
+        ("mase-nlgp", {"sigma": lambda p: ["0.1"] * p}, "sigma is"),
+    ],
+)  # fmt: skip
+def test_bad_parts_name_themselves(lstm_model, method, parts, match):
+    with pytest.raises(mase.MaseError, match=match):
+        mase.Explainer(lstm_model, method=resolve(method, **parts), n_samples=40)(TEXTS[0])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +291,7 @@ def test_bad_options_name_themselves(lstm_model, options, match):
 def test_very_few_samples_answer_or_say_why_not(lstm_model, estimator, n_samples):
     """Eight words."""
     try:
-        found = mase.Explainer(lstm_model, n_samples=n_samples, estimator=estimator)(TEXTS[1])
+        found = mase.Explainer(lstm_model, n_samples=n_samples, method=resolve("mase", estimator=estimator))(TEXTS[1])
     except OptionError as error:
         assert "n_samples" in str(error)  # noqa: PT017
         assert n_samples < 4
@@ -577,7 +589,7 @@ def test_a_model_that_is_not_deterministic_has_its_noise_in_every_class():
 def test_who_follows_sees_the_leading_class(model):
     seen = []
     explainer = mase.Explainer(model, n_samples=120, evidence=0)
-    found = explainer.follow(TEXT, lambda progress: seen.append(progress.attribution), target="all")
+    found = explainer(TEXT, on_progress=lambda progress: seen.append(progress.attribution), target="all")
     so_far = [one for one in seen if one is not None]
     assert so_far
     assert all([response.name for response in one.responses] == [found.target] for one in so_far)
@@ -628,13 +640,13 @@ def without(words, units):
         {"method": "occlusion"},
         {"method": "partition-shap"},
         {"method": "gradient-x-input"},
-        {"tolerance": 0.1},
+        {"stopping": Stopping(tolerance=0.1)},
     ],
 )
 def test_who_follows_does_not_change_the_result(lstm_model, options):
     explainer = mase.Explainer(lstm_model, n_samples=120, batch_size=16, **options)
     seen = []
-    found = explainer.follow(FOLLOWING_TEXT, seen.append)
+    found = explainer(FOLLOWING_TEXT, on_progress=seen.append)
     assert found == explainer(FOLLOWING_TEXT)
     assert found.scores.tobytes() == explainer(FOLLOWING_TEXT).scores.tobytes()
     asked = [progress.n_asked for progress in seen]
@@ -652,14 +664,14 @@ def test_who_follows_may_use_the_model(lstm_model):
     def listener(_):
         seen.append((lstm_model.predict([FOLLOWING_TEXT]).tolist(), explainer("a dull film").scores.tolist()))
 
-    assert explainer.follow(FOLLOWING_TEXT, listener).scores.tolist() == explainer(FOLLOWING_TEXT).scores.tolist()
+    assert explainer(FOLLOWING_TEXT, on_progress=listener).scores.tolist() == explainer(FOLLOWING_TEXT).scores.tolist()
     assert seen == [(prediction, other)] * len(seen)
     assert len(seen) > 3
 
 
 def test_every_batch_and_every_round_but_the_last_is_told(lstm_model):
     seen = []
-    found = mase.Explainer(lstm_model, n_samples=100, batch_size=10).follow(FOLLOWING_TEXT, seen.append)
+    found = mase.Explainer(lstm_model, n_samples=100, batch_size=10)(FOLLOWING_TEXT, on_progress=seen.append)
     interim = [progress.attribution for progress in seen if progress.attribution is not None]
     assert len(interim) == found.method["design"]["rounds"] - 1 == 3
     assert len(seen) >= 10 + 4
@@ -679,12 +691,12 @@ def test_random_numbers_of_a_listener_do_not_reach_the_model():
         np.random.random()  # noqa: NPY002
 
     explainer = mase.Explainer(noisy, n_samples=40)
-    assert explainer.follow("one two three", listener) == explainer("one two three")
+    assert explainer("one two three", on_progress=listener) == explainer("one two three")
 
 
 def test_one_call_can_be_followed_too():
     seen = []
-    found = mase.explain(FOLLOWING_TEXT, judge, n_samples=60, listener=seen.append)
+    found = mase.explain(FOLLOWING_TEXT, judge, n_samples=60, on_progress=seen.append)
     assert seen[-1].n_asked == found.fit.n_queries
     assert found == mase.explain(FOLLOWING_TEXT, judge, n_samples=60)
 
@@ -707,7 +719,7 @@ def test_what_the_listener_raises_ends_the_explanation(method):
 
     explainer = mase.Explainer(count, method=method, n_samples=500, batch_size=5)
     with pytest.raises(Enough):
-        explainer.follow(FOLLOWING_TEXT, stop)
+        explainer(FOLLOWING_TEXT, on_progress=stop)
     assert len(asked) < 30
 
 
@@ -716,7 +728,7 @@ def test_a_memory_error_of_the_listener_is_not_one_of_the_model():
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        mase.Explainer(judge, n_samples=50).follow(FOLLOWING_TEXT, stop)
+        mase.Explainer(judge, n_samples=50)(FOLLOWING_TEXT, on_progress=stop)
 
 
 @pytest.mark.parametrize("method", ["mase", "kernel-shap", "random"])
@@ -814,7 +826,7 @@ def test_an_attribution_from_before_a_module_was_trained_says_what_differs():
 
 def test_who_follows_is_a_function():
     with pytest.raises(OptionError, match="on_progress is of type int"):
-        mase.explain(FOLLOWING_TEXT, judge, listener=5)
+        mase.explain(FOLLOWING_TEXT, judge, on_progress=5)
 
 
 def test_units_of_another_explainer_cannot_be_masked(lstm_model):

@@ -93,13 +93,13 @@ def test_procedures_stop_when_they_want(lstm):
         ({"tolerance": 0.1, "stable_top": 1}, "tolerance and stable_top"),
     ):
         with pytest.raises(OptionError, match=f"^{named} given .* does not support stopping rules, expected none, or"):
-            mase.Explainer(lstm, method="partition-shap", **rules)(TEXT)
+            mase.Explainer(lstm, method="partition-shap", stopping=Stopping(**rules))(TEXT)
     assert measure(smooth(4), resolve("partition-shap", link="logit"), 0, np.random.default_rng(0), stopping=Stopping())
 
 
 def test_rows_that_stand_still_need_gradients(lstm):
     with pytest.raises(OptionError, match="do not deviate"):
-        mase.Explainer(lstm, method="integrated-gradients", estimator="least-squares")(TEXT)
+        mase.Explainer(lstm, method="integrated-gradients+estimator=least-squares")(TEXT)
 
 
 def test_occlusion_needs_a_row_for_every_word(lstm):

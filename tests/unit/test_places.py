@@ -6,6 +6,7 @@ import pytest
 
 import mase
 from mase.document import Document
+from mase.options import Windows
 from mase.units import splitter
 from mase.windows import LongText, places
 
@@ -51,7 +52,7 @@ def model(tokenize, length):
 @pytest.mark.slow
 def test_scores_are_those_of_the_words_that_the_model_reads(tokenize, units, word, overlap, length):
     text = " ".join([word, "the"] * 30)
-    found = mase.Explainer(model(tokenize, length), units=units, long="windows", overlap=overlap)(text, target="pos")
+    found = mase.Explainer(model(tokenize, length), units=units, windows=Windows(overlap=overlap))(text, target="pos")
     assert len(found.windows) > 5
     assert {re.sub(r"\S+", "", text[one.start : one.end]).strip() for one in found.windows} == {""}
     assert {text[one.start : one.end].split()[0] for one in found.windows} <= {word, "the"}

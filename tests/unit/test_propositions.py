@@ -14,7 +14,7 @@ import mase
 from mase.designs import DESIGNS
 from mase.estimators.linear import FixedRidge
 from mase.estimators.sparse import Lasso
-from mase.methods import METHODS
+from mase.methods import METHODS, resolve
 from mase.models import load
 from mase.solve.distributions import covariance
 from mase.solve.problem import Problem
@@ -202,7 +202,7 @@ def test_integrated_gradients_and_gradient_times_input_are_captums(lstm_model):
 def test_gradient_times_input_is_mase_without_noise(lstm_model):
     limit = mase.Explainer(lstm_model, method="gradient-x-input", evidence=0)(TEXT).scores
     errors = [
-        np.abs(mase.Explainer(lstm_model, method="mase-nlgp", sigma=s, evidence=0)(TEXT).scores - limit).max()
+        np.abs(mase.Explainer(lstm_model, method=resolve("mase-nlgp", sigma=s), evidence=0)(TEXT).scores - limit).max()
         for s in (0.3, 0.1, 0.03)
     ]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
@@ -258,7 +258,7 @@ def test_smoothgrad_is_the_mean_gradient_of_noisy_embeddings_times_the_input(lst
 
 def test_smoothgrad_tends_to_gradient_times_input(lstm_model):
     limit = mase.Explainer(lstm_model, method="gradient-x-input", link="logit", evidence=0)(TEXT).scores
-    near = mase.Explainer(lstm_model, method="smoothgrad", link="logit", sigma=1e-4, evidence=0)(TEXT).scores
+    near = mase.Explainer(lstm_model, method="smoothgrad+sigma=1e-4", link="logit", evidence=0)(TEXT).scores
     assert near == pytest.approx(limit, abs=1e-2 * np.abs(limit).max())
 
 

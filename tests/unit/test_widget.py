@@ -9,6 +9,7 @@ from tests.attributions import attribution
 
 import mase
 from mase.errors import OptionError
+from mase.notebook import Widget
 
 pytest.importorskip("anywidget")
 
@@ -27,7 +28,7 @@ def found(explainer):
 
 
 def test_one_attribution_is_shown_without_a_list(found):
-    widget = mase.Widget(found[0])
+    widget = Widget(found[0])
     assert widget.headlines == []
     assert widget.article.count("data-unit=") == 3
     assert widget.attribution == found[0].to_dict()
@@ -36,13 +37,13 @@ def test_one_attribution_is_shown_without_a_list(found):
 
 def test_several_have_a_list_and_the_first_is_shown(found):
     for several in (found, iter(found)):
-        widget = mase.Widget(several)
+        widget = Widget(several)
         assert [line.split()[0] for line in widget.headlines] == ["1", "0", "1"]
         assert widget.attribution["document"][0]["text"] == "a good day"
 
 
 def test_another_one_is_shown_with_all_words_in(found, explainer):
-    widget = mase.Widget(found, explainer)
+    widget = Widget(found, explainer)
     widget.out = [1]
     widget.index = 2
     assert widget.attribution["document"][0]["text"] == "all good"
@@ -51,7 +52,7 @@ def test_another_one_is_shown_with_all_words_in(found, explainer):
 
 
 def test_what_is_out_is_answered_by_the_model_and_the_scores(found, explainer):
-    widget = mase.Widget(found, explainer)
+    widget = Widget(found, explainer)
     widget.out = [1]
     changed = explainer.predict_without(found[0], [1])
     assert widget.answer["units"] == [1]
@@ -66,7 +67,7 @@ def test_what_is_out_is_answered_by_the_model_and_the_scores(found, explainer):
 
 
 def test_without_an_explainer_nothing_is_asked(found):
-    widget = mase.Widget(found)
+    widget = Widget(found)
     widget.out = [1]
     assert widget.answer == {}
 
@@ -75,7 +76,7 @@ def test_what_cannot_be_answered_is_told_and_the_widget_goes_on(found):
     def failing(texts):
         raise RuntimeError("out of order")
 
-    widget = mase.Widget(found, mase.Explainer(mase.models.Callable(failing, name=found[0].model["name"])))
+    widget = Widget(found, mase.Explainer(mase.models.Callable(failing, name=found[0].model["name"])))
     widget.out = [1]
     assert widget.answer["units"] == [1]
     assert widget.answer["error"].startswith("ModelError: ")
@@ -85,7 +86,7 @@ def test_what_cannot_be_answered_is_told_and_the_widget_goes_on(found):
 
 
 def test_an_index_that_does_not_exist_is_refused(found):
-    widget = mase.Widget(found)
+    widget = Widget(found)
     for index in (3, -1):
         with pytest.raises(OptionError, match=r"expected one of the 3 attributions"):
             widget.index = index
@@ -93,23 +94,23 @@ def test_an_index_that_does_not_exist_is_refused(found):
 
 
 def test_where_no_widget_is_shown_it_is_told_as_text(found):
-    assert mase.Widget(found)._repr_mimebundle_()[0]["text/plain"] == repr(found)
-    assert repr(mase.Widget(found[0])) == repr(found[0])
+    assert Widget(found)._repr_mimebundle_()[0]["text/plain"] == repr(found)
+    assert repr(Widget(found[0])) == repr(found[0])
 
 
 def test_nothing_to_show_is_refused():
     with pytest.raises(OptionError, match="at least one"):
-        mase.Widget([])
+        Widget([])
 
 
 @pytest.mark.parametrize("found", [None, "a text", [1], 7])
 def test_what_is_no_attribution_is_refused(found):
     with pytest.raises(OptionError, match="expected an Attribution"):
-        mase.Widget(found)
+        Widget(found)
 
 
 def test_what_the_script_reads_is_plain_json(found, explainer):
-    widget = mase.Widget(found, explainer)
+    widget = Widget(found, explainer)
     widget.out = [0]
     state = widget.get_state()
     assert set(STATE) <= state.keys()
@@ -118,7 +119,7 @@ def test_what_the_script_reads_is_plain_json(found, explainer):
 
 def test_what_is_shown_is_escaped():
     hostile = "<img src=x onerror=alert(1)>"
-    widget = mase.Widget([attribution(hostile, label=hostile, other="no"), attribution()])
+    widget = Widget([attribution(hostile, label=hostile, other="no"), attribution()])
     assert "<img" not in widget.article
 
 

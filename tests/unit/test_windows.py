@@ -31,7 +31,7 @@ TEXT = " ".join(f"w{i % 7} w{i % 10} and w{i % 3}." for i in range(200))
 LENGTH = 64
 
 
-PARAGRAPHS = {"long": "windows", "n_samples": 20, "units": r"re:(?:[^.]+\.){10}"}
+PARAGRAPHS = {"windows": True, "n_samples": 20, "units": r"re:(?:[^.]+\.){10}"}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_units_of_the_other_field_come_from_the_window_that_decides(tiny):
 
     model = HuggingFace(*tiny, max_length=24)
     first, second = "w1 w2 w3", " ".join(f"w{i % 10}" for i in range(40))
-    found = mase.Explainer(model, long="windows", method="occlusion")((first, second))
+    found = mase.Explainer(model, windows=True, method="occlusion")((first, second))
     assert [unit.field for unit in found.units] == ["text"] * 3 + ["text_pair"] * 40
     assert " ".join(unit.text for unit in found.units[3:]) == second
     deciding = next(window for window in found.windows if window.of(found.target).decides)

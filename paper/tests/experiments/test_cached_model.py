@@ -99,7 +99,7 @@ def test_memory_keeps_half_precision_apart(mlp_model, fast_bfloat16):
     cached = CachedModel(mlp_model)
     text = " ".join(WORDS)
     for precision in ("float32", "bfloat16", "float32"):
-        settings = {"method": "mase-paper", "sigma": 1.0, "n_samples": 64, "precision": precision}
+        settings = {"method": "mase-paper+sigma=1.0", "n_samples": 64, "precision": precision}
         assert np.array_equal(
             mase.Explainer(cached, **settings)(text).scores, mase.Explainer(mlp_model, **settings)(text).scores
         )

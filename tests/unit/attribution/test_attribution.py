@@ -213,7 +213,7 @@ def test_its_page_is_that_of_the_command(tmp_path):
 def test_a_frame_has_a_row_per_text_on_request():
     pytest.importorskip("pandas")
     flipped = dataclasses.replace(attribution(), evidence=Evidence((), (), FlipSet((1, 0), "neg", 0.6, False), "pos"))
-    found = mase.Attributions([attribution("a film"), flipped]).to_frame(per="text")
+    found = Attributions([attribution("a film"), flipped]).to_frame(per="text")
     assert found["document"].tolist() == [0, 1]
     assert found["text"].tolist() == ["a film", flipped.document[0].text]
     assert found["label"].tolist() == [flipped.prediction.label] * 2
@@ -222,7 +222,7 @@ def test_a_frame_has_a_row_per_text_on_request():
     assert found["flip_set"].tolist() == [None, (flipped.words[1], flipped.words[0])]
     assert found["flip_label"].isna().tolist() == [True, False]
     with pytest.raises(OptionError, match="per is 'word'"):
-        mase.Attributions().to_frame(per="word")
+        Attributions().to_frame(per="word")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "txt"])
@@ -231,7 +231,7 @@ def test_a_file_is_what_its_name_says(tmp_path, suffix):
         pytest.importorskip("pyarrow")
     made = attribution("=a film")
     made.save(tmp_path / f"one.{suffix}")
-    mase.Attributions([made, made]).save(tmp_path / f"two.{suffix}")
+    Attributions([made, made]).save(tmp_path / f"two.{suffix}")
     if suffix == "txt":
         assert "film" in (tmp_path / "two.txt").read_text("utf-8")
         return
@@ -245,7 +245,7 @@ def test_a_file_is_what_its_name_says(tmp_path, suffix):
 
 @pytest.mark.parametrize("name", ["x.xlsx", "x.pq.gz", "reviews.tsv"])
 def test_a_suffix_that_nothing_writes_is_refused(tmp_path, name):
-    for made in (attribution(), mase.Attributions([attribution()])):
+    for made in (attribution(), Attributions([attribution()])):
         with pytest.raises(OptionError, match="expected one of"):
             made.save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -17,6 +17,7 @@ from tests.attributions import attribution, changed, two_fields
 
 import mase
 from mase.attribution import (
+    Attributions,
     Changed,
     Evidence,
     Field,
@@ -153,7 +154,7 @@ def test_json_is_not_saved_as_a_page(name, tmp_path, monkeypatch):
     """A browser would run the markup in the text."""
     monkeypatch.chdir(tmp_path)
     made = attribution("a <script>film</script>")
-    for write in (made.save, mase.Attributions([made, made]).save):
+    for write in (made.save, Attributions([made, made]).save):
         with pytest.raises(OptionError, match="to_html"):
             write(name)
     assert list(tmp_path.iterdir()) == []

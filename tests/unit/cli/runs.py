@@ -10,7 +10,7 @@ from mase.attribution.json import load_many
 NUMBERED = [f"a good film number {n}" for n in range(12)]
 
 # Scores that depend on the seed, of an estimator that takes no time.
-FAST = ("--n-samples", "20", "--estimator", "least-squares")
+FAST = ("--n-samples", "20", "--method", "mase+estimator=least-squares")
 
 # The command in a process of its own, on a black box that comes to no end at the text that HANG names, and that makes
 # the file that HANGING names before.

@@ -1,4 +1,4 @@
-"""Tests of `mase.cli.chat`: `mase explain --chat`, `mase cite --chat` and `mase doctor` of a chat server."""
+"""Tests of `mase.cli.chat`: `mase explain --chat`, `mase cite --chat` and `mase check` of a chat server."""
 
 import json
 from pathlib import Path
@@ -127,11 +127,11 @@ def test_wrong_options_are_told(command, arguments, message):
 
 def test_doctor_says_what_an_address_can(command):
     with chat_served() as (url, _):
-        found = command("doctor", "--server", url).stdout
+        found = command("check", "--server", url).stdout
         assert "answers only, no log-probabilities" in found
         assert "--chat" in found
     with chat_served(lambda messages: "yes") as (url, _):
-        assert "“yes”" in json.loads(command("doctor", "--server", url, "--json").stdout)["answers"]
+        assert "“yes”" in json.loads(command("check", "--server", url, "--json").stdout)["answers"]
 
 
 def test_a_server_that_only_chats_is_pointed_to_the_way(command):

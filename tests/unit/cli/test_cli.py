@@ -204,7 +204,7 @@ def test_settings_in_messages_are_spelled_as_options(monkeypatch, message, shown
 
 
 def test_an_option_that_a_method_lacks_names_the_method_that_has_it(verbs):
-    found = verbs("explain", SPELLING_GOOD, "--method", "mase", "--sigma", "0.3")
+    found = verbs("explain", SPELLING_GOOD, "--method", "mase+sigma=0.3")
     assert found.exit_code == 1
     assert "--method mase-nlgp" in found.stderr
     assert "method='" not in found.stderr

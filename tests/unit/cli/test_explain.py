@@ -75,8 +75,8 @@ def test_expected_errors_are_one_line_and_exit_1(mase_cli, arguments, message):
     "arguments",
     [
         [GOOD, "-i", "x"], [GOOD, "--n-samples", "1"], [GOOD, "--seed", "-1"], [GOOD, "--batch-size", "0"],
-        [GOOD, "--batch-size", "some"], [GOOD, "--nonsense"], [GOOD, "--link", "odds"], [GOOD, "--sigma", "wide"],
-        [GOOD, "--granularity", "letter"],
+        [GOOD, "--batch-size", "some"], [GOOD, "--nonsense"], [GOOD, "--link", "odds"], [GOOD, "--tolerance", "wide"],
+        [GOOD, "--units", "letter"],
     ],
 )  # fmt: skip
 def test_usage_errors_exit_2(mase_cli, arguments):

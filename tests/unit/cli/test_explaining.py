@@ -64,7 +64,7 @@ def test_a_failure_counts_as_done_and_as_a_failure(cli, tmp_path):
     [
         (["--seed", "1"], "seed"), (["--n-samples", "30"], "--n-samples"), (["--target", "neg"], "target"),
         (["--method", "lime"], "name"), (["--link", "probability"], "link"), (["--units", "token"], "units"),
-        (["--tolerance", "0.1"], "tolerance"), (["--estimator", "ridge"], "estimator"),
+        (["--tolerance", "0.1"], "tolerance"), (["--method", "mase+estimator=ridge"], "estimator"),
     ],
 )  # fmt: skip
 def test_append_refuses_results_made_otherwise(cli, source, whole, arguments, named):

@@ -11,7 +11,7 @@ from mase.cli.evaluate import evaluate
 from mase.cli.explain import cite, explain
 from mase.cli.options import comma_separated, names
 from mase.metrics import METRICS
-from mase.options import Windows
+from mase.options import Stopping, Windows
 from mase.sources.rows import DocumentColumns
 from mase_corpora.cli import run
 
@@ -40,7 +40,7 @@ def test_a_name_with_a_comma_is_quoted():
     ("command", "option", "default"),
     [
         (explain, "max_new_tokens", inspect.signature(mase.cite).parameters["max_new_tokens"].default),
-        (explain, "confidence", mase.Stopping().confidence),
+        (explain, "confidence", Stopping().confidence),
         (explain, "overlap", Windows().overlap),
         (explain, "pooling", Windows().pooling),
         (run, "text_column", DocumentColumns.of().text),

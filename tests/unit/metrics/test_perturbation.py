@@ -177,9 +177,7 @@ def test_infidelity_asks_at_the_perturbed_texts(lstm_model, monkeypatch):
 
 def test_mase_is_more_faithful_than_random_scores_and_than_its_opposite(lstm_model):
     gamma = np.array(
-        Explainer(lstm_model, method="mase-paper", design="orthogonal", estimator="least-squares")(
-            INFIDELITY_TEXT
-        ).scores
+        Explainer(lstm_model, method="mase-paper+design=orthogonal+estimator=least-squares")(INFIDELITY_TEXT).scores
     )
     bound = masker(lstm_model, INFIDELITY_TEXT)
     rng = np.random.default_rng(0)

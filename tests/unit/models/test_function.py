@@ -193,9 +193,9 @@ def test_methods_that_a_black_box_cannot_serve(method):
 
 
 def test_taking_words_out_needs_zeros_and_ones(lstm_model):
-    for wrong in ({"design": "iid"}, {"estimator": "mean-gradient"}):
+    for wrong in ("design=iid", "estimator=mean-gradient"):
         with pytest.raises(OptionError, match="zeros and ones"):
-            mase.Explainer(lstm_model, method="mase-mask", **wrong)(TEXT)
+            mase.Explainer(lstm_model, method=f"mase-mask+{wrong}")(TEXT)
 
 
 ROWS = [[0.25, 0.75], [0.5, 0.5]]

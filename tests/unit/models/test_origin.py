@@ -19,12 +19,14 @@ from tests.unit.models.tiny import family
 
 import mase
 from mase.errors import DataError, NotPicklableError, OptionError
+from mase.methods import resolve
 from mase.metrics.perturbation import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, bundled, load
 from mase.models.origin import as_recorded, dumps, has_checksum, identity, identity_in_run, is_same, unknown_model
 from mase.models.torch.engine import available
 from mase.models.torch.weights import Packed
 from mase.models.user_code import open_code
+from mase.options import Stopping
 from mase.testing import LogisticClassifier, SmallLSTM, Wrapped, whitespace_ids
 
 CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
@@ -227,7 +229,7 @@ def explainers(good, small_bert, tmp_path_factory):
     }
     methods = {"wrapper": "mase-nlgp", "function": mase.METHODS["mase-mask"]}
     return {
-        name: mase.Explainer(model, method=methods.get(name, "mase"), n_samples=32, tolerance=0.5)
+        name: mase.Explainer(model, method=methods.get(name, "mase"), n_samples=32, stopping=Stopping(tolerance=0.5))
         for name, model in models.items()
     }
 
@@ -318,4 +320,4 @@ def test_a_class_of_a_notebook_is_refused_at_any_depth(monkeypatch):
 
 def test_a_setting_that_cannot_be_pickled_is_refused():
     with pytest.raises(NotPicklableError, match="lambda"):
-        dumps(mase.Explainer(load("lstm-imdb"), method="mase-nlgp", sigma=lambda p: 0.1))
+        dumps(mase.Explainer(load("lstm-imdb"), method=resolve("mase-nlgp", sigma=lambda p: 0.1)))

@@ -49,10 +49,10 @@ def told(found):
     return [note.message for note in found.notes if note.code == "special-tokens"]
 
 
-@pytest.mark.parametrize("long", ["cut", "windows"])
+@pytest.mark.parametrize("windows", [False, True])
 @pytest.mark.slow
-def test_a_classifier(long):
-    explainer = mase.Explainer(*family("bert"), n_samples=32, long=long)
+def test_a_classifier(windows):
+    explainer = mase.Explainer(*family("bert"), n_samples=32, windows=windows)
     (message,) = told(explainer("w1 [SEP] w2 [MASK] w3 [SEP] " * 9))
     assert "'[SEP]' in 'text', '[MASK]' in 'text' as" in message
     assert told(explainer("w1 w2 unknown [UNK] [ SEP ]" * 9)) == []
@@ -60,7 +60,7 @@ def test_a_classifier(long):
 
 def test_windows_that_have_different_ones():
     text = "w1 [SEP] w2 " + "w3 w4 w5 w6 " * 9 + "w7 [MASK] w8"
-    found = mase.explain(text, *family("bert"), n_samples=32, long="windows")
+    found = mase.explain(text, *family("bert"), n_samples=32, windows=True)
     (message,) = told(found)
     assert "read '[SEP]' in 'text', '[MASK]' in 'text' as" in message
     assert len(found.windows) > 1

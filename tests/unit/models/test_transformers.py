@@ -32,8 +32,8 @@ def test_hugging_face_words_and_special_tokens(small_bert):
 
 def test_token_coordinates_sum_to_word_coordinates(small_bert):
     text = "An unbelievably overcooked film isn't it"
-    words = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01)(text)
-    tokens = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=600, sigma=0.01, granularity="token")(text)
+    words = mase.Explainer(*small_bert, method="mase-nlgp+sigma=0.01", n_samples=600)(text)
+    tokens = mase.Explainer(*small_bert, method="mase-nlgp+sigma=0.01", n_samples=600, units="token")(text)
     assert tokens.scores == pytest.approx(words.scores, abs=0.02 * np.abs(words.scores).max())
     assert sum(tokens.responses[0].token_scores) == pytest.approx(tokens.scores.sum())
     assert tokens.responses[0].token_scores[0] == tokens.responses[0].token_scores[-1] == 0.0

@@ -92,7 +92,7 @@ def test_gradient_is_the_norm_of_the_embedding_gradient(lstm_model):
 
 def test_gradient_of_a_word_of_several_tokens_is_that_of_one_long_vector(small_bert):
     words = mase.Explainer(*small_bert, method="gradient")("unforgettableness moved me")
-    pieces = mase.Explainer(*small_bert, method="gradient", granularity="token")("unforgettableness moved me")
+    pieces = mase.Explainer(*small_bert, method="gradient", units="token")("unforgettableness moved me")
     scored = zip(pieces.tokens, pieces.responses[0].token_scores, strict=True)
     inside = [score for token, score in scored if token.unit == 0]
     assert len(inside) > 1

@@ -9,7 +9,7 @@ from tests.regressions import run
 
 import mase
 from mase.errors import CapabilityError
-from mase.methods import METHODS
+from mase.methods import METHODS, resolve
 from mase.models import Callable
 from mase.testing import FunctionProbe
 
@@ -42,7 +42,8 @@ FASTER = {"proxy-spex": "boosted-trees(trees=40)"}
 @pytest.mark.slow
 def test_one_call_for_all(lstm, method, link):
     first, second = (
-        mase.Explainer(lstm, method=method, estimator=FASTER.get(method), link=link, seed=5)(TEXT) for _ in range(2)
+        mase.Explainer(lstm, method=resolve(method, estimator=FASTER.get(method)), link=link, seed=5)(TEXT)
+        for _ in range(2)
     )
     assert first == second
     assert len(first.scores) == 19

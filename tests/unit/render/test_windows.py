@@ -14,7 +14,7 @@ from mase.render.wording import window_lines
 
 
 def test_every_window_has_a_line_on_the_terminal_and_the_page():
-    found = mase.Explainer(additive(), long="windows", n_samples=64)(long_text(100))
+    found = mase.Explainer(additive(), windows=True, n_samples=64)(long_text(100))
     first, *lines = window_lines(found)
     assert "effect of a word" in first
     assert len(lines) == len(found.windows)

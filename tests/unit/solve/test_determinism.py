@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import mase
+from mase.options import Stopping
 
 TEXT = "a good film with a bad end"
 
@@ -245,7 +246,7 @@ def test_noise_of_the_method_itself_is_not_the_model_s(lstm_model):
 
 @pytest.mark.parametrize("stopping", [{"tolerance": 0.2}, {"stable_top": 2}])
 def test_stopping_rules_work_on_a_noisy_function(stopping):
-    found = mase.explain(TEXT, noisy(0.5), **stopping)
+    found = mase.explain(TEXT, noisy(0.5), stopping=Stopping(**stopping))
     assert "not-deterministic" in codes(found)
     assert (found.standard_errors > 0).all()
 

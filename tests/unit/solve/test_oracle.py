@@ -112,8 +112,8 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
     from scipy.stats import spearmanr
 
     text = "An unbelievably good film, isn't it? I would gladly see it again, although the middle drags."
-    exact = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3)(text)
-    half = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=400, sigma=0.3, precision="bfloat16")(text)
+    exact = mase.Explainer(*small_bert, method="mase-nlgp+sigma=0.3", n_samples=400)(text)
+    half = mase.Explainer(*small_bert, method="mase-nlgp+sigma=0.3", n_samples=400, precision="bfloat16")(text)
     assert "float32-instead" not in {note.code for note in half.notes}
     assert half.scores.tolist() != exact.scores.tolist()
     assert spearmanr(half.scores, exact.scores).statistic > 0.99
@@ -125,13 +125,11 @@ def test_half_precision_is_used_where_it_is_precise_enough(small_bert, fast_bflo
 
 
 def test_half_precision_falls_back_and_says_so(small_bert, fast_bfloat16):
-    tiny = mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4, precision="bfloat16")(
-        "A good film"
-    )
+    tiny = mase.Explainer(*small_bert, method="mase-nlgp+sigma=1e-4", n_samples=60, precision="bfloat16")("A good film")
     assert "float32-instead" in {note.code for note in tiny.notes}
     assert (tiny.method["precision"], tiny.fit.precision) == ("bfloat16", "float32")
     assert tiny.scores == pytest.approx(
-        mase.Explainer(*small_bert, method="mase-nlgp", n_samples=60, sigma=1e-4)("A good film").scores
+        mase.Explainer(*small_bert, method="mase-nlgp+sigma=1e-4", n_samples=60)("A good film").scores
     )
     with pytest.raises(CapabilityError, match="half precision"):
         mase.Explainer(Callable(bag), precision="bfloat16")("A good film")

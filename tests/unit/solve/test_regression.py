@@ -33,13 +33,13 @@ NEEDS_GRADIENTS = {name for name in ESTIMATORS if ESTIMATORS.build(name).needs_g
 
 @pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - KNOWS_THE_TEXT - NEEDS_GRADIENTS))
 def test_words_masked_one_at_a_time_do_not_determine_an_intercept(lstm, estimator):
-    explainer = mase.Explainer(lstm, design="leave-one-out", estimator=estimator)
+    explainer = mase.Explainer(lstm, method=resolve("mase", design="leave-one-out", estimator=estimator))
     with pytest.raises(OptionError, match="a design of 9 different rows, expected more than 9"):
         explainer(TEXT)
 
 
 def test_words_masked_one_at_a_time_are_those_of_occlusion_with_its_estimator(lstm):
-    found = mase.explain(TEXT, lstm, design="leave-one-out", estimator="moment", link="margin")
+    found = mase.explain(TEXT, lstm, method="mase+design=leave-one-out+estimator=moment", link="margin")
     assert found.scores.tolist() == mase.explain(TEXT, lstm, method="occlusion", link="margin").scores.tolist()
 
 

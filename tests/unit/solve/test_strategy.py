@@ -315,7 +315,7 @@ def test_bad_rules(wrong):
 def test_explainer_stops_early_and_says_what_it_used(lstm_model):
     text = "this is a rather good film , though slow"
     full = mase.Explainer(lstm_model, n_samples=2000)(text)
-    early = mase.Explainer(lstm_model, n_samples=2000, tolerance=0.1)(text)
+    early = mase.Explainer(lstm_model, n_samples=2000, stopping=Stopping(tolerance=0.1))(text)
     assert early.fit.n_queries < full.fit.n_queries / 2
     assert early.method["tolerance"] == 0.1
     assert early.scores == pytest.approx(full.scores, abs=0.3 * float(np.linalg.norm(full.scores)))

@@ -87,7 +87,7 @@ def test_tokenizers():
         without.encode(" ")
 
 
-@pytest.mark.parametrize("options", [{}, {"long": "windows", "units": "sentence"}])
+@pytest.mark.parametrize("options", [{}, {"windows": True, "units": "sentence"}])
 def test_words_that_the_tokenizer_leaves_out_are_told(options):
     def known(text):
         spans = [(start, end) for start, end in find_words(text) if text[start:end].startswith("w")]
@@ -108,7 +108,7 @@ def test_truncation_is_reported(keep, expected):
 
 def test_padding_is_no_coordinate():
     model = TorchModule(SmallLSTM(), tokenize=lambda text: [0, 0, *whitespace_ids(text)], pad_id=0)
-    found = mase.Explainer(model, n_samples=40, granularity="token")(TEXT)
+    found = mase.Explainer(model, n_samples=40, units="token")(TEXT)
     assert found.responses[0].token_scores[:2] == (0.0, 0.0)
     assert len(found.words) == len(TEXT.split())
 

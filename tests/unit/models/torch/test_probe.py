@@ -11,6 +11,7 @@ from torch import nn
 
 import mase
 from mase.errors import CapabilityError
+from mase.methods import resolve
 from mase.models import HuggingFace, TorchModule
 from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 
@@ -219,9 +220,9 @@ def test_other_precisions(dtype):
 def test_small_noise_survives_a_module_in_half_precision():
     """Near 1 a bfloat16 coordinate has steps of 0.8 %: rounded to them, sigma = 0.01 would be mostly lost."""
     found = mase.Explainer(
-        TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02
+        TorchModule(Wrapped(lambda z: z).to(torch.bfloat16), tokenize=whitespace_ids), method="mase-nlgp+sigma=0.02"
     )(TORCH_PROBE_TEXT)
-    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), method="mase-nlgp", sigma=0.02)(
+    plain = mase.Explainer(TorchModule(Wrapped(lambda z: z), tokenize=whitespace_ids), method="mase-nlgp+sigma=0.02")(
         TORCH_PROBE_TEXT
     )
     assert found.scores == pytest.approx(plain.scores, abs=0.1 * float(np.abs(plain.scores).max()))
@@ -253,7 +254,7 @@ def test_sigma_per_word_with_a_word_that_cannot_move():
     model = TorchModule(module, tokenize=whitespace_ids)
     p = len(TORCH_PROBE_TEXT.split())
     for sigma in (np.full(p, 0.1), 0.01 * np.eye(p)):
-        found = mase.Explainer(model, method="mase-nlgp", sigma=sigma, n_samples=100)(TORCH_PROBE_TEXT)
+        found = mase.Explainer(model, method=resolve("mase-nlgp", sigma=sigma), n_samples=100)(TORCH_PROBE_TEXT)
         assert dict(found.as_list())["good"] == 0.0
         assert found.scores == pytest.approx(
             mase.Explainer(model, method="mase-nlgp", n_samples=100)(TORCH_PROBE_TEXT).scores, abs=1e-6
