@@ -311,7 +311,7 @@ def resolve(method: str | Method, **overrides: Any) -> Method:
     """
     chosen = METHODS[method] if isinstance(method, str) else method
     if not isinstance(chosen, Method):
-        raise OptionError(f"method is {method!r}, expected a name such as 'mase', or a mase.Method")
+        raise OptionError(f"method is {method!r}, expected a name such as 'mase', or a mase.methods.Method")
     options = {key: value for key, value in overrides.items() if value is not None}
     for part in ("space", "design", "estimator"):
         if isinstance(options.get(part), str):

@@ -64,7 +64,7 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
     --------
     >>> import mase
     >>> explainer = mase.Explainer(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
-    >>> widget = mase.Widget(explainer("a good day"), explainer)
+    >>> widget = Widget(explainer("a good day"), explainer)
     >>> widget.out = [1]
     >>> widget.answer["label"], round(widget.answer["target_probability"], 2)
     ('1', 0.2)

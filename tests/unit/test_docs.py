@@ -136,6 +136,8 @@ def test_the_page_of_packages_has_a_row_for_every_group():
     assert set(re.findall(r"^\| `(mase\.\w+)` \|", page, re.MULTILINE)) == groups()
 
 
+# Decisions and the changelog name what was there at their time.
+@pytest.mark.filterwarnings("ignore:.* is deprecated since 0.3:DeprecationWarning")
 def test_named_objects_exist():
     assert wrong(lambda path: [name for name in _OBJECT.findall(text(path)) if not resolves(name)]) == {}
     assert wrong(lambda path: [name for name in _MODULE.findall(text(path)) if not known_module(name)]) == {}

@@ -169,7 +169,7 @@ def test_one_text_method_or_metric_instead_of_several(additive_model):
 
 
 def test_what_is_not_a_method_a_list_of_attributions_or_of_batches(additive_model):
-    with pytest.raises(OptionError, match=r"method is 3, expected a name such as 'mase', or a mase.Method"):
+    with pytest.raises(OptionError, match=r"method is 3, expected a name such as 'mase', or a mase.methods.Method"):
         evaluate(additive_model, [TEXT], [3])
     for given in ([[1, 2]], {"x": {"a": 1}}):
         with pytest.raises(OptionError, match="attribution"):
