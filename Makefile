@@ -72,8 +72,9 @@ docs: notebooks $(DOCS_STAMP)
 notebooks: $(STAMP) $(SMOLLM2)
 	$(BIN)/python tools/notebooks.py
 
-# Draw the pictures of README.md and docs/, with Chromium.
+# Draw the pictures of README.md and docs/, all but one with Chromium.
 pictures: $(STAMP) browser-tools
+	$(BIN)/python tools/one_text.py
 	$(BIN)/python tools/pictures.py
 
 $(DOCS_STAMP): constraints-docs.txt
