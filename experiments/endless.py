@@ -63,16 +63,16 @@ def oracle_of(model: Model, text: str) -> Oracle:
 def fresh(oracle: Oracle, mixture: Mixture, n: int, seed: int) -> tuple[Floats, Floats]:
     """Return the scores of least squares on n rows of the mask rates, with an intercept for each, and their errors."""
     rng, shares = np.random.default_rng(seed), mixture.shares.mean(axis=1)
-    law = np.repeat(np.arange(len(shares)), np.round(shares * n).astype(np.int64))
-    rows = (rng.random((len(law), oracle.size)) < mixture.rates[law]).astype(np.float64)
+    component = np.repeat(np.arange(len(shares)), np.round(shares * n).astype(np.int64))
+    rows = (rng.random((len(component), oracle.size)) < mixture.rates[component]).astype(np.float64)
     y, z = oracle.again().responses(rows).copy(), rows.copy()
     for one in range(len(shares)):
-        own = law == one
+        own = component == one
         z[own] -= z[own].mean(axis=0)
         y[own] -= y[own].mean()
-    pulls = z @ np.linalg.inv(z.T @ z)
-    gamma = y @ pulls
-    return gamma, np.sqrt(np.square(pulls * (y - z @ gamma)[:, None]).sum(axis=0))
+    row_weights = z @ np.linalg.inv(z.T @ z)
+    gamma = y @ row_weights
+    return gamma, np.sqrt(np.square(row_weights * (y - z @ gamma)[:, None]).sum(axis=0))
 
 
 def records(model: Model, text: str, n_rows: int) -> Iterator[dict[str, Any]]:

@@ -71,14 +71,14 @@ def response_of(
         split_half=solution.split_half,
         interactions=_of_units(solution.interactions, groups),
         total_errors=None if solution.estimate.bias is None else solution.estimate.total_errors(groups),
-        effects=_effects(solution.estimate.further, groups),
+        effects=_effects(solution.estimate.other_effects, groups),
     )
 
 
-def _effects(further: Mapping[str, Estimate], groups: Sequence[Ints]) -> dict[str, tuple[float, ...]]:
-    """Return the further effects of the units by name, and their standard and total errors."""
+def _effects(other_effects: Mapping[str, Estimate], groups: Sequence[Ints]) -> dict[str, tuple[float, ...]]:
+    """Return the other effects of the units by name, and their standard and total errors."""
     effects: dict[str, tuple[float, ...]] = {}
-    for name, estimate in further.items():
+    for name, estimate in other_effects.items():
         sums, errors = estimate.sums(groups)
         effects |= {name: tuple(sums.tolist()), error_of(name): tuple(errors.tolist())}
         if estimate.bias is not None:
@@ -515,7 +515,7 @@ class Measurement:
         As of the `mase.Explainer`.
     n_tested
         Number of units whose evidence is paid from the budget.
-    further
+    extra
         Further settings to record, by name.
     """
 
@@ -525,7 +525,7 @@ class Measurement:
     stopping: Stopping
     seed: int
     n_tested: int
-    further: Mapping[str, Any]
+    extra: Mapping[str, Any]
 
     def settings(self, method: Method) -> dict[str, Any]:
         """Return all settings that decide the scores by a method, as plain JSON types."""
@@ -536,7 +536,7 @@ class Measurement:
             "confidence": self.stopping.confidence,
             "precision": self.query.precision,
             **({"evidence": self.n_tested} if self.n_tested else {}),
-            **self.further,
+            **self.extra,
         }
 
     def budget(self, probe: Probe) -> int:
@@ -647,5 +647,5 @@ def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measure
     within = [bound.words.spans[unit] for unit in ranking(np.abs(found.scores))[:zoom]]
     document, question = bound.tokens.document, Question.about(bound.model.labels, bound.targets, bound.against)
     inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
-    further = {name: value for name, value in measurement.further.items() if name != "zoom"}
-    return replace(measurement, splitter=_WORDS, n_tested=0, further=further).attribution(inner, stream="\0zoom")
+    extra = {name: value for name, value in measurement.extra.items() if name != "zoom"}
+    return replace(measurement, splitter=_WORDS, n_tested=0, extra=extra).attribution(inner, stream="\0zoom")

@@ -86,7 +86,7 @@ def respond(scores: Floats, output: Output, link: str | Contrast, target: int) -
     return response
 
 
-def floored(scores: Floats, output: Output, link: str | Contrast, target: int) -> Bools:
+def clipped(scores: Floats, output: Output, link: str | Contrast, target: int) -> Bools:
     """Return `(n,)`: for each row of scores `(n, k)`, whether its response raises a probability to `FLOOR`."""
     logged: tuple[Any, ...] = ()
     if output.kind in ("probabilities", "log-probabilities"):

@@ -7,7 +7,7 @@ import torch
 from mase.errors import CapabilityError
 from mase.links import LINKS, Contrast, Output, value_names
 from mase.models.torch.probe import response
-from mase.responses import floored, predictions, probabilities, respond
+from mase.responses import clipped, predictions, probabilities, respond
 
 LOGITS = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 3.0]])
 
@@ -47,7 +47,7 @@ def test_a_contrast_stays_exact_where_other_classes_take_all():
 
 def test_a_contrast_raises_the_probabilities_of_both_classes():
     scores, contrast = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]), Contrast("margin", 1)
-    assert floored(scores, Output("probabilities"), contrast, 0).tolist() == [True, True, False]
+    assert clipped(scores, Output("probabilities"), contrast, 0).tolist() == [True, True, False]
 
 
 SCORES = np.array([[0.0, 7.5], [-3.0, 1e9]])
@@ -60,7 +60,7 @@ VALUES = Output("values")
 def test_the_value_is_the_column_of_any_model(output):
     assert respond(SCORES, output, "value", 1).tolist() == SCORES[:, 1].tolist()
     assert response(torch.tensor(SCORES), output, "value", 0).tolist() == SCORES[:, 0].tolist()
-    assert not floored(SCORES, output, "value", 0).any()
+    assert not clipped(SCORES, output, "value", 0).any()
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link != "value"])

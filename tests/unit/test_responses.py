@@ -10,7 +10,7 @@ import mase
 from mase.errors import NonFiniteError, UnknownNameError
 from mase.links import LINKS, Link, Output
 from mase.models.torch.probe import response
-from mase.responses import floored, probabilities, respond
+from mase.responses import clipped, probabilities, respond
 
 LOGITS = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 3.0]])
 P = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
@@ -95,11 +95,11 @@ def test_probabilities_of_zero_and_one_have_finite_log_odds():
     bound = np.log(1e9)
     assert respond(scores, output, "margin", 0) == pytest.approx([bound, -bound, np.log(3), -bound])
     assert respond(scores, output, "log-probability", 0) == pytest.approx([0, -bound, np.log(0.75), -bound])
-    assert floored(scores, output, "margin", 0).tolist() == [True, True, False, True]
-    assert floored(scores, output, "log-probability", 0).tolist() == [False, True, False, True]
-    assert not floored(scores, output, "probability", 0).any()
-    assert not floored(scores, Output("logits"), "margin", 0).any()
-    assert floored(scores, Output("probabilities", multilabel=True), "margin", 1).tolist() == [True, True, False, True]
+    assert clipped(scores, output, "margin", 0).tolist() == [True, True, False, True]
+    assert clipped(scores, output, "log-probability", 0).tolist() == [False, True, False, True]
+    assert not clipped(scores, output, "probability", 0).any()
+    assert not clipped(scores, Output("logits"), "margin", 0).any()
+    assert clipped(scores, Output("probabilities", multilabel=True), "margin", 1).tolist() == [True, True, False, True]
 
 
 def test_a_black_box_of_hard_labels_is_explained_and_told():

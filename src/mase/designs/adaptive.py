@@ -14,7 +14,7 @@ from mase.defaults import check_integer
 from mase.designs.masking import Hadamard, Independent
 from mase.designs.placement import coins, every_under, single
 from mase.errors import OptionError
-from mase.solve.distributions import Aim, Covariance, Laws, Mixture
+from mase.solve.distributions import Components, Covariance, Mixture, TargetMixture
 from mase.solve.problem import Design, Distribution, Sample
 
 # Round to 6 digits before ranking, so that the noise of float32 does not order words.
@@ -96,7 +96,7 @@ class Focused(Design):
             raise OptionError(f"p_low is {self.p_low} and p_high is {self.p_high}, expected 0 < p_low <= p_high < 1")
 
     def distribution(self, scale: Floats) -> Distribution:
-        """Return fair coins. The deviations of all rows are from their mean; `laws` says how each row was drawn."""
+        """Return fair coins. All deviations are from their mean; `components` says how each row was drawn."""
         p = np.count_nonzero(scale)
         return Distribution(0.5, Covariance(np.full(p, 0.5)))
 
@@ -107,19 +107,24 @@ class Focused(Design):
         """
         if gamma is None:
             # Whoever takes the first rows alone, or draws few at a time, gets the same share.
-            law = np.diff(np.floor(np.arange(n + 1) * self.sparse + rng.random())).astype(np.int64)
+            component = np.diff(np.floor(np.arange(n + 1) * self.sparse + rng.random())).astype(np.int64)
             kept_rates = self._first(distribution.covariance.size)
         else:
             rates = self._rates(np.atleast_2d(gamma)).mean(axis=0)
-            law = (np.arange(n) >= n - round(self.complement * n)).astype(np.int64)
+            component = (np.arange(n) >= n - round(self.complement * n)).astype(np.int64)
             kept_rates = np.stack([1 - rates, rates])
-        kept = (rng.random((n, kept_rates.shape[1])) >= 1 - kept_rates[law]).astype(np.float64)
-        laws = Laws(np.equal.outer(np.arange(len(kept_rates)), law).astype(np.float64), kept_rates)
+        kept = (rng.random((n, kept_rates.shape[1])) >= 1 - kept_rates[component]).astype(np.float64)
+        components = Components(np.equal.outer(np.arange(len(kept_rates)), component).astype(np.float64), kept_rates)
         sample = single(kept - distribution.center, distribution)
-        return replace(sample, laws=laws.rows(slice(None)), aim=self.aim, further=self.further)
+        return replace(
+            sample,
+            components=components.rows(slice(None)),
+            target_mixture=self.target_mixture,
+            other_effects=self.other_effects,
+        )
 
     def _first(self, p: int) -> Floats:
-        """Return the probabilities `(2, p)` that words are kept in the two laws of the first round."""
+        """Return the probabilities `(2, p)` that words are kept in the two components of the first round."""
         return np.outer([0.5, 1 - self.p_high], np.ones(p))
 
     def exhaustive(self, distribution: Distribution, gamma: Floats | None = None) -> Sample:
@@ -129,23 +134,23 @@ class Focused(Design):
         else:
             rates = self._rates(gamma[None])[0]
             share, kept_rates = self.complement, np.stack([1 - rates, rates])
-        return every_under(Laws(np.array([[1 - share], [share]]), kept_rates), distribution)
+        return every_under(Components(np.array([[1 - share], [share]]), kept_rates), distribution)
 
-    def every(self, distribution: Distribution, laws: Laws) -> Sample:
-        """Return all rows, weighted by their probabilities under laws that each have a share of a row."""
-        return every_under(laws, distribution)
+    def every(self, distribution: Distribution, components: Components) -> Sample:
+        """Return all rows, weighted by their probabilities under components that each have a share of a row."""
+        return every_under(components, distribution)
 
-    def aim(self, gamma: Floats) -> list[Mixture]:
-        """Return the mixture of laws that each of w scores `(w, p)` stands for."""
-        return self._laws(self.effect, gamma)
+    def target_mixture(self, gamma: Floats) -> list[Mixture]:
+        """Return the mixture of components that each of w scores `(w, p)` stands for."""
+        return self._components(self.effect, gamma)
 
     @property
-    def further(self) -> Mapping[str, Aim]:
-        """The laws that the other effect stands for."""
-        return {name: partial(self._laws, name) for name in _SHARES if name != self.effect}
+    def other_effects(self) -> Mapping[str, TargetMixture]:
+        """The components that the other effect stands for."""
+        return {name: partial(self._components, name) for name in _SHARES if name != self.effect}
 
-    def _laws(self, effect: str, gamma: Floats) -> list[Mixture]:
-        """Return the mixture of laws that each of w effects `(w, p)` stands for."""
+    def _components(self, effect: str, gamma: Floats) -> list[Mixture]:
+        """Return the mixture of components that each of w effects `(w, p)` stands for."""
         shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
         of_words = np.outer(shares[shares > 0], every[0])

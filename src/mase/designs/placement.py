@@ -9,7 +9,7 @@ import numpy as np
 from mase.arrays import Floats, Ints, equal_fields
 from mase.defaults import is_real
 from mase.errors import OptionError
-from mase.solve.distributions import MOST_CORRELATED, Covariance, Laws, covariance, real_sigma
+from mase.solve.distributions import MOST_CORRELATED, Components, Covariance, covariance, real_sigma
 from mase.solve.problem import Design, Distribution, Sample
 
 
@@ -81,19 +81,21 @@ def every_row(kept: Floats, weights: Floats, distribution: Distribution) -> Samp
     return replace(sample, weights=weights / weights.mean(), divisible=False, exhaustive=True)
 
 
-def every_under(laws: Laws, distribution: Distribution) -> Sample:
-    """Return the sample of all rows, weighted by their probabilities under laws that each have a share of a row."""
-    kept = subsets(laws.rates.shape[1])
-    by_law = laws.shares * np.where(kept == 1, laws.rates[:, None], 1 - laws.rates[:, None]).prod(axis=2)
+def every_under(components: Components, distribution: Distribution) -> Sample:
+    """Return the sample of all rows, weighted by their probabilities under components with shares of a row."""
+    kept = subsets(components.rates.shape[1])
+    by_law = components.shares * np.where(kept == 1, components.rates[:, None], 1 - components.rates[:, None]).prod(
+        axis=2
+    )
     weights = by_law.sum(axis=0)
-    own = replace(laws, shares=by_law / weights).rows(slice(None))
-    return replace(every_row(kept, weights, distribution), laws=own)
+    own = replace(components, shares=by_law / weights).rows(slice(None))
+    return replace(every_row(kept, weights, distribution), components=own)
 
 
 def coins(sample: Sample, rates: float | Floats = 0.5, *, independent: bool = True) -> Sample:
     """Return a sample of zeros and ones, each coordinate of which is 1 at one rate in all rows, or its own `(p,)`."""
     n, p = sample.coordinates.shape
-    return replace(sample, laws=Laws.one(n, np.broadcast_to(rates, p), independent=independent))
+    return replace(sample, components=Components.one(n, np.broadcast_to(rates, p), independent=independent))
 
 
 def pair_count(n: int) -> int:

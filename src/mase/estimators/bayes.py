@@ -141,7 +141,7 @@ class _Posterior:
         Mean and variance of V'g for each lambda, each `(m, r)`.
     used
         The share of each direction that the rows determine `(r,)`.
-    pulls
+    row_weights
         The same, divided by the squares of the rows in that direction `(r,)`.
     evidence
         The logarithm of the probability of the responses, up to a constant.
@@ -154,7 +154,7 @@ class _Posterior:
     means: Floats
     variances: Floats
     used: Floats
-    pulls: Floats
+    row_weights: Floats
     evidence: float
 
     @classmethod
@@ -186,7 +186,7 @@ class _Posterior:
         """Return the mean of gamma `(p,)` and its covariance; the leverages take the prior as given."""
         to_gamma, mean = self._to_gamma, self.weights @ self.means
         covariance = scatter((to_gamma @ self._root(mean)).T) + self._undetermined(to_gamma)
-        leverages = (rows.whole @ to_gamma) ** 2 @ self.pulls
+        leverages = (rows.whole @ to_gamma) ** 2 @ self.row_weights
         return Estimate(to_gamma @ mean, covariance, float(self.used.sum()), prior=True, leverages=leverages)
 
     def squares(self) -> Floats:

@@ -13,7 +13,7 @@ from mase.arrays import Floats, Ints
 from mase.errors import OptionError
 from mase.estimators.bayes import EmpiricalBayes
 from mase.estimators.linear import LeastSquares
-from mase.solve.distributions import Aim, Mixture, centred, no_scatter, scatter, self_consistent
+from mase.solve.distributions import Mixture, TargetMixture, centred, no_scatter, scatter, self_consistent
 from mase.solve.kernel import Kernel
 from mase.solve.problem import Estimate, Estimator, Problem
 
@@ -69,29 +69,29 @@ class KernelRidge(Estimator):
     """
 
     dof: float = 4.0
-    aims: ClassVar[bool] = True
+    uses_target_mixture: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.dof < np.inf:
             raise OptionError(f"dof is {self.dof!r}, expected a finite number > 0")
 
     def fit(self, problem: Problem) -> Estimate:
-        """Return gamma `(p,)` with its covariance, and the further effects that the design aims at."""
+        """Return gamma `(p,)` with its covariance, and the other effects that the design has target mixtures for."""
         if (other := self._other(problem)) is not None:
             return other.fit(problem)
-        assert problem.laws is not None
+        assert problem.components is not None
         rows = _Rows.of(problem)
         if rows.constant:
             nothing = Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0, prior=True)
-            return replace(nothing, further=dict.fromkeys(problem.further, nothing))
+            return replace(nothing, other_effects=dict.fromkeys(problem.other_effects, nothing))
         shuffled = np.random.default_rng(0).permutation(rows.n)
         settings = self._tuned(rows.some(np.sort(shuffled[:_MOST_TUNED])))
         blocks = [np.sort(block) for block in np.array_split(shuffled, -(-rows.n // _BLOCK))]
         model = _Model(problem, rows, blocks, [_Fit.of(rows.some(block), settings) for block in blocks])
-        if problem.aim is None:
-            return model.estimates([(problem.laws.mixture(), no_scatter(problem.p))])[0]
-        first, *others = model.estimates(model.following([problem.aim, *problem.further.values()]))
-        return replace(first, further=dict(zip(problem.further, others, strict=True)))
+        if problem.target_mixture is None:
+            return model.estimates([(problem.components.mixture(), no_scatter(problem.p))])[0]
+        first, *others = model.estimates(model.following([problem.target_mixture, *problem.other_effects.values()]))
+        return replace(first, other_effects=dict(zip(problem.other_effects, others, strict=True)))
 
     def rough(self, problem: Problem) -> Estimate:
         """Return a cheaper estimate, by which the next rows are chosen: ridge regression without interactions.
@@ -119,7 +119,7 @@ class KernelRidge(Estimator):
         """Return the estimator of problems that this one is not for; None if it is."""
         if problem.unlimited:
             return LeastSquares()
-        if problem.laws is None or np.ptp(problem.weights) > 0 or problem.p == 1:
+        if problem.components is None or np.ptp(problem.weights) > 0 or problem.p == 1:
             return EmpiricalBayes(self.dof)
         return None
 
@@ -292,8 +292,12 @@ class _Fit:
         white = inverse @ covariances.astype(np.float32)
         white_one = self.white_one.astype(np.float32)
         white -= np.outer(white_one, white_one @ white)
-        pulls = inverse.T @ white
-        return np.einsum("nj,nj->j", white, white).astype(np.float64), pulls, errors[:, None].astype(np.float32) * pulls
+        row_weights = inverse.T @ white
+        return (
+            np.einsum("nj,nj->j", white, white).astype(np.float64),
+            row_weights,
+            errors[:, None].astype(np.float32) * row_weights,
+        )
 
 
 def _diagonal(variances: Floats) -> Floats:
@@ -323,8 +327,9 @@ class _Model:
     blocks: Sequence[Ints]
     fits: Sequence[_Fit]
 
-    def following(self, aims: Sequence[Aim]) -> list[tuple[Mixture, Floats]]:
-        """Return for each aim the mask rates that follow from its scores, and the covariance of these between draws.
+    def following(self, targets: Sequence[TargetMixture]) -> list[tuple[Mixture, Floats]]:
+        """Return for each target mixture the mask rates that follow from its scores, and the covariance of these
+        between draws.
 
         The rates are a mean over those of draws of the scores, with the errors that these have under fair coins.
         """
@@ -341,28 +346,28 @@ class _Model:
             ]
             return np.asarray(np.mean(each, axis=0))
 
-        def drawn(aim: Aim, mean: Floats) -> tuple[Floats, Floats]:
-            mixtures = aim(mean + noise)
+        def drawn(target_mixture: TargetMixture, mean: Floats) -> tuple[Floats, Floats]:
+            mixtures = target_mixture(mean + noise)
             return np.stack([one.shares for one in mixtures]), np.stack([one.rates for one in mixtures])
 
-        def mixture_of(aim: Aim, mean: Floats) -> Mixture:
-            return Mixture(*(each.mean(axis=0) for each in drawn(aim, mean)))
+        def mixture_of(target_mixture: TargetMixture, mean: Floats) -> Mixture:
+            return Mixture(*(each.mean(axis=0) for each in drawn(target_mixture, mean)))
 
         def scores_under(mixture: Mixture) -> Floats:
             return np.asarray(scores(mixture.shares[None], mixture.rates[None])[0])
 
         found = []
-        for aim in aims:
-            (first,) = aim(np.zeros((1, len(spread))))
-            mixture = self_consistent(first, partial(mixture_of, aim), scores_under)
-            draws = scores(*drawn(aim, scores_under(mixture)))
+        for target_mixture in targets:
+            (first,) = target_mixture(np.zeros((1, len(spread))))
+            mixture = self_consistent(first, partial(mixture_of, target_mixture), scores_under)
+            draws = scores(*drawn(target_mixture, scores_under(mixture)))
             found.append((mixture, scatter(draws - draws.mean(axis=0)) / len(draws)))
         return found
 
     def estimates(self, wanted: Sequence[tuple[Mixture, Floats]]) -> list[Estimate]:
         """Return the scores under each mixture of mask rates; beside it is their covariance between the draws."""
         p, u, n_fits = self.problem.p, self.rows.n, len(self.fits)
-        pulls, changes = (np.empty((u, len(wanted) * p)) for _ in range(2))
+        row_weights, changes = (np.empty((u, len(wanted) * p)) for _ in range(2))
         means, posteriors, priors = [], [], []
         for block, fit in zip(self.blocks, self.fits, strict=True):
             mixtures = (mixture for mixture, _ in wanted)
@@ -373,7 +378,7 @@ class _Model:
             means.append(fit.dual @ covariances)
             priors.append(fit.variance * prior)
             posteriors.append(fit.variance * np.maximum(prior - determined, 0))
-            pulls[block], changes[block] = pulled / n_fits, changed / n_fits
+            row_weights[block], changes[block] = pulled / n_fits, changed / n_fits
         gamma, prior, posterior = (np.mean(each, axis=0).reshape(-1, p) for each in (means, priors, posteriors))
         asked, index = u * 2.0**-p, self.rows.index
         z = centred(self.problem.z, np.ones(self.problem.n), self.problem.groups) / self.rows.counts[index, None]
@@ -382,7 +387,7 @@ class _Model:
             own, scores = slice(one * p, (one + 1) * p), gamma[one]
             variances = (1 + asked) / 2 * posterior[one] / n_fits + (_LEAST_ERROR * np.abs(scores).max()) ** 2
             covariance = _diagonal(variances) + (1 - asked) / 2 * scatter(changes[:, own]) + _MOVED * moved
-            dof = float(np.einsum("np,np->", z, pulls[index, own]))
+            dof = float(np.einsum("np,np->", z, row_weights[index, own]))
             bias = _SHRUNK * posterior[one] / prior[one] * np.abs(scores)
             found.append(Estimate(scores, covariance, dof, prior=True, changes=changes[index, own], bias=bias))
         return found

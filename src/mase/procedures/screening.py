@@ -288,8 +288,8 @@ def _of_all_subsets(rows: Floats, responses: Floats, *, noisy: bool) -> Estimate
     cells, of_row, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     p, of_row = rows.shape[1], of_row.ravel()
     means = np.bincount(of_row, responses) / counts
-    pulls = (2 * cells - 1) / 2 ** (p - 1)
-    gamma = pulls.T @ means
+    row_weights = (2 * cells - 1) / 2 ** (p - 1)
+    gamma = row_weights.T @ means
     if not noisy:
         return Estimate(gamma, np.zeros((p, p)), float(p))
     residuals, dof = responses - means[of_row], len(rows) - len(cells)
@@ -299,7 +299,7 @@ def _of_all_subsets(rows: Floats, responses: Floats, *, noisy: bool) -> Estimate
     if np.isin(responses, (0.0, 1.0)).all():  # one more answer of each kind, as in the interval of Agresti and Coull
         total, dof = total + 0.5, dof + 1
     variance = max(total / dof, float(means.var()) / (2 * len(rows)))
-    spread = pulls.T @ (pulls / counts[:, None]) * variance * _widening(dof) ** 2
+    spread = row_weights.T @ (row_weights / counts[:, None]) * variance * _widening(dof) ** 2
     return Estimate(gamma, spread, float(p))
 
 

@@ -26,7 +26,7 @@ class Cost(Watch):
         Those of them that were made again, to compare the answers.
     n_gradients
         Evaluations with a backward pass.
-    n_floored
+    n_clipped
         Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
     halved_to
         Smallest batch size after memory ran out; None if it never did.
@@ -37,7 +37,7 @@ class Cost(Watch):
     n_queries: int = 0
     n_compared: int = 0
     n_gradients: int = 0
-    n_floored: int = 0
+    n_clipped: int = 0
     halved_to: int | None = None
     listener: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
 
@@ -53,7 +53,7 @@ class Cost(Watch):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the evaluations."""
-        return (*self._of_floor(), *self._of_memory())
+        return (*self._of_clipping(), *self._of_memory())
 
     def _of_memory(self) -> tuple[Note, ...]:
         if self.halved_to is None:
@@ -64,11 +64,11 @@ class Cost(Watch):
         )
         return (Note("batch-halved", message),)
 
-    def _of_floor(self) -> tuple[Note, ...]:
-        if not self.n_floored:
+    def _of_clipping(self) -> tuple[Note, ...]:
+        if not self.n_clipped:
             return ()
         message = (
-            f"{self.n_floored} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
+            f"{self.n_clipped} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
             f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits'), or use another link: "
             "'probability', or 'log-probability' for the answer of a language model"
         )

@@ -14,18 +14,19 @@ from mase.errors import OptionError, ShapeError
 
 
 @dataclass(frozen=True, slots=True)
-class Laws:
-    """m laws, under each of which every coordinate is a coin: 1 with a probability of its own, else 0.
+class Components:
+    """The m components of a mixture of products of Bernoulli distributions, from which rows of zeros and ones are
+    drawn.
 
     Attributes
     ----------
     shares
-        `(m, n)`: the share of each row's weight that is due to each law. Columns sum to 1.
+        `(m, n)`: the share of each row's weight that is due to each component. Columns sum to 1.
     rates
         `(m, p)`: the probability that a coordinate is 1.
     independent
-        Whether rows are drawn from their law, and the coins of different coordinates and rows are independent. Those of
-        a Hadamard matrix are not.
+        Whether rows are drawn from their component, and different coordinates and rows are independent. Those of a
+        Hadamard matrix are not.
     """
 
     shares: Floats
@@ -36,7 +37,7 @@ class Laws:
 
     @classmethod
     def one(cls, n: int, rates: Floats, *, independent: bool = True) -> Self:
-        """Return the law of n rows that have the same rates `(p,)`."""
+        """Return the component of n rows that have the same rates `(p,)`."""
         return cls(np.ones((1, n)), np.asarray(rates)[None], independent)
 
     @property
@@ -45,37 +46,37 @@ class Laws:
         return None if len(self.shares) == 1 else self.shares.argmax(axis=0)
 
     def mixture(self) -> "Mixture":
-        """Return the mixture of the laws in which they have their shares of all rows, for every coordinate."""
+        """Return the mixture of the components in which they have their shares of all rows, for every coordinate."""
         return Mixture(np.repeat(self.shares.mean(axis=1)[:, None], self.rates.shape[1], axis=1), self.rates)
 
     def rows(self, chosen: slice | Bools | Ints) -> Self:
-        """Return the laws of some of the rows, without those that none of them is due to."""
+        """Return the components of some of the rows, without those that none of them is due to."""
         shares = self.shares[:, chosen]
         used = shares.any(axis=1)
         return replace(self, shares=shares[used], rates=self.rates[used])
 
-    def joined(self, more: "Laws") -> Self:
-        """Return the laws of these rows followed by those of others."""
+    def joined(self, more: "Components") -> Self:
+        """Return the components of these rows followed by those of others."""
         return self._with(more, np.asarray(block_diag(self.shares, more.shares)))
 
-    def mixed(self, weights: Floats, other: "Laws", weights_of_other: Floats) -> Self:
-        """Return the laws of the same rows, with weights `(n,)` under each, whose sum is their weight."""
+    def mixed(self, weights: Floats, other: "Components", weights_of_other: Floats) -> Self:
+        """Return the components of the same rows, with weights `(n,)` under each, whose sum is their weight."""
         shares = np.concatenate([self.shares * weights, other.shares * weights_of_other])
         return self._with(other, shares / (weights + weights_of_other))
 
-    def _with(self, other: "Laws", shares: Floats) -> Self:
+    def _with(self, other: "Components", shares: Floats) -> Self:
         rates = np.concatenate([self.rates, other.rates])
         return replace(self, shares=shares, rates=rates, independent=self.independent and other.independent)
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """m laws, of which each coordinate has shares of its own: a score is a mean over the laws by these shares.
+    """m components with mixing shares for each coordinate: its score is a mean over the components by these shares.
 
     Attributes
     ----------
     shares
-        `(m, p)`: the share of each law in what the score of a coordinate stands for. Columns sum to 1.
+        `(m, p)`: the share of each component in what the score of a coordinate stands for. Columns sum to 1.
     rates
         `(m, p)`: the probability that a coordinate is 1.
     """
@@ -86,15 +87,15 @@ class Mixture:
     __eq__ = equal_fields
 
     @property
-    def laws(self) -> Laws:
-        """The laws with their mean shares, as those of one row."""
-        return Laws(self.shares.mean(axis=1)[:, None], self.rates)
+    def components(self) -> Components:
+        """The components with their mean shares, as those of one row."""
+        return Components(self.shares.mean(axis=1)[:, None], self.rates)
 
-    def pulls(self, rows: Floats) -> Floats:
+    def row_weights(self, rows: Floats) -> Floats:
         """Return what the response to each of all rows of zeros and ones `(2^p, p)` adds to coefficients `(2^p, p)`.
 
-        They are those of least squares on rows of the laws, each with an intercept of its own. A coordinate that never
-        varies has the coefficient 0.
+        They are those of least squares on rows of the components, each with an intercept of its own. A coordinate that
+        never varies has the coefficient 0.
         """
         found, variances = np.zeros(rows.shape), np.zeros(rows.shape[1])
         for shares, rates in zip(self.shares, self.rates, strict=True):
@@ -110,7 +111,7 @@ class Mixture:
 
 
 # Returns the mixture that each of w scores `(w, p)` stands for.
-Aim = Callable[[Floats], Sequence[Mixture]]
+TargetMixture = Callable[[Floats], Sequence[Mixture]]
 
 # Steps to a mixture that follows from its own scores.
 _STEPS = 4

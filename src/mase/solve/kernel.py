@@ -219,11 +219,11 @@ class Kernel:
         """
         found, means = linear * self.weights * (dual @ self.signs), 2 * rates - 1
         for share, ratios in self._products(linear, own):
-            alike, pulls = self._alike(ratios, means, shares)
+            alike, row_weights = self._alike(ratios, means, shares)
             alike *= share * dual[:, None]
             towards = (alike.T @ self.signs).reshape(means.shape)
             towards -= alike.sum(axis=0).reshape(*means.shape[:-1], 1) * ratios * means
-            found = found + (pulls * towards).sum(axis=-2)
+            found = found + (row_weights * towards).sum(axis=-2)
         return np.asarray(2 * found)
 
     def covariances(self, linear: float, own: float, mixture: Mixture) -> tuple[Floats, Floats]:
@@ -237,9 +237,9 @@ class Kernel:
         spread = spread / np.maximum(spread.sum(axis=0), _TINY)
         together, variances = linear * self.weights * self.signs, linear * self.weights
         for share, ratios in self._products(linear, own):
-            alike, pulls = self._alike(ratios, means, mixture.shares)
+            alike, row_weights = self._alike(ratios, means, mixture.shares)
             alike *= share
-            together += (alike @ pulls) * self.signs - alike @ (pulls * ratios * means)
+            together += (alike @ row_weights) * self.signs - alike @ (row_weights * ratios * means)
             both = np.log1p(ratios * means[:, None] * means)  # (m, m, p)
             rest = np.exp(both.sum(axis=2, keepdims=True) - np.log1p(ratios).sum() - both)
             variances = variances + share * ratios * (rest * spread[:, None] * spread).sum(axis=(0, 1))

@@ -13,7 +13,7 @@ from mase.defaults import PRECISIONS, Precision, check_choice
 from mase.links import Contrast
 from mase.models.base import Probe
 from mase.models.batching import ask, ask_exchanged, check_batch_size, gathered
-from mase.responses import floored, respond
+from mase.responses import clipped, respond
 from mase.solve.determinism import UNCHECKED, Consistency, Cost, Repeats
 
 # Number of rows of the trial, and the largest noise of half precision that is accepted, relative to the signal.
@@ -261,7 +261,7 @@ class Oracle:
             return np.concatenate([scores, slopes[:, self.active]], axis=1)
 
         found = gathered(both, rows, self._batch_size, first, watch=self.cost)
-        return self.count_floored(found[:, :k]), found[:, k:]
+        return self.count_clipped(found[:, :k]), found[:, k:]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.
@@ -294,7 +294,7 @@ class Oracle:
         def evaluate(rows: Ints) -> Floats:
             first, repeats = self._count(len(rows)), replace(self._repeats, ask=ask_exchanged)
             asked = partial(ask_exchanged, self.probe, batch_size=self._batch_size, first=first, watch=self.cost)
-            return self.count_floored(self.consistency.checked(asked, rows, first, repeats))
+            return self.count_clipped(self.consistency.checked(asked, rows, first, repeats))
 
         return self.respond(self._answered(rows, evaluate))
 
@@ -342,7 +342,7 @@ class Oracle:
         """Return the scores `(n, k)` of rows `(n, p)` of all coordinates, counted and checked."""
         first = self._count(len(rows))
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, watch=self.cost)
-        return self.count_floored(self.consistency.checked(evaluate, rows, first, self._repeats))
+        return self.count_clipped(self.consistency.checked(evaluate, rows, first, self._repeats))
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""
@@ -369,9 +369,9 @@ class Oracle:
     def _repeats(self) -> Repeats:
         return Repeats(self.probe, self.respond, self.cost)
 
-    def count_floored(self, scores: Floats) -> Floats:
+    def count_clipped(self, scores: Floats) -> Floats:
         """Count the scores `(n, k)` whose response raises a probability to the floor, and return them."""
-        self.cost.n_floored += int(floored(scores, self.probe.output, self.link, self.target).sum())
+        self.cost.n_clipped += int(clipped(scores, self.probe.output, self.link, self.target).sum())
         return scores
 
     @property

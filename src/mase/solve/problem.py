@@ -8,7 +8,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints, equal_fields
 from mase.errors import ShapeError
-from mase.solve.distributions import Aim, Covariance, Laws, Mixture, centred, no_scatter
+from mase.solve.distributions import Components, Covariance, Mixture, TargetMixture, centred, no_scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,13 @@ class Sample:
         Number of independent rows after these that every draw has. Their residuals are no sampling error.
     starts
         Index of the first row of each round.
-    laws
-        The laws of rows of zeros and ones; None if they are not known, or rows do not count alike.
-    aim
-        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
-    further
-        The same for further effects of the coordinates, by name; empty without an aim.
+    components
+        The components of rows of zeros and ones; None if they are not known, or rows do not count alike.
+    target_mixture
+        Returns the mixture of components that each of w scores `(w, p)` stands for; None for the components of the
+        rows.
+    other_effects
+        The same for other effects of the coordinates, by name; empty without a target mixture.
     """
 
     coordinates: Floats
@@ -70,9 +71,9 @@ class Sample:
     n_exact: int = 0
     n_certain: int = 0
     starts: tuple[int, ...] = (0,)
-    laws: Laws | None = None
-    aim: Aim | None = None
-    further: Mapping[str, Aim] = field(default_factory=dict)
+    components: Components | None = None
+    target_mixture: TargetMixture | None = None
+    other_effects: Mapping[str, TargetMixture] = field(default_factory=dict)
 
     __eq__ = equal_fields
 
@@ -85,7 +86,7 @@ class Sample:
             deviations=self.deviations[:n],
             weights=self.weights[:n],
             starts=tuple(start for start in self.starts if start < n),
-            laws=None if self.laws is None else self.laws.rows(slice(n)),
+            components=None if self.components is None else self.components.rows(slice(n)),
         )
 
     def joined(self, more: "Sample") -> "Sample":
@@ -98,7 +99,9 @@ class Sample:
             deviations=np.concatenate([self.deviations, more.deviations]),
             weights=np.concatenate([self.weights, more.weights]),
             starts=(*self.starts, len(self.coordinates)),
-            laws=None if self.laws is None or more.laws is None else self.laws.joined(more.laws),
+            components=None
+            if self.components is None or more.components is None
+            else self.components.joined(more.components),
         )
 
     def scaled(self, factor: float) -> "Sample":
@@ -107,10 +110,10 @@ class Sample:
 
     def mixed(self, other: "Sample") -> "Sample":
         """Return the sample whose weights are the sums of these and those of another sample of the same rows."""
-        weights, laws = self.weights + other.weights, None
-        if self.laws is not None and other.laws is not None:
-            laws = self.laws.mixed(self.weights, other.laws, other.weights)
-        return replace(self, weights=weights, laws=laws)
+        weights, components = self.weights + other.weights, None
+        if self.components is not None and other.components is not None:
+            components = self.components.mixed(self.weights, other.components, other.weights)
+        return replace(self, weights=weights, components=components)
 
     def problem(self, responses: Floats, base: float | None, gradients: Floats | None = None) -> "Problem":
         """Return the regression problem for `responses` `(n,)` (and `gradients` `(n, p)`) at these points.
@@ -128,11 +131,11 @@ class Sample:
     def _problem(
         self, z: Floats, y: Floats, weights: Floats, base: float | None, gradients: Floats | None
     ) -> "Problem":
-        """Return the problem of independent rows, with the exact rows and the laws separated."""
+        """Return the problem of independent rows, with the exact rows and the components separated."""
         m = self.n_exact
         exact = (z[:m], y[:m]) if m else None
         slopes = None if gradients is None else gradients[m:]
-        laws = None if self.paired or self.laws is None else self.laws.rows(slice(m, None))
+        components = None if self.paired or self.components is None else self.components.rows(slice(m, None))
         problem = Problem(
             z=z[m:],
             y=y[m:],
@@ -143,12 +146,12 @@ class Sample:
             gradients=slopes,
             exact=exact,
             exhaustive=self.exhaustive,
-            laws=laws,
-            aim=self.aim,
-            further=self.further,
+            components=components,
+            target_mixture=self.target_mixture,
+            other_effects=self.other_effects,
             n_certain=self.n_certain,
         )
-        return problem if laws is None else problem.split()
+        return problem if components is None else problem.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +175,13 @@ class Problem:
         are none.
     exhaustive
         Whether the rows are all possible rows of the design.
-    laws
-        The laws of the rows; None if they are not known, and for half differences of mirrored rows.
-    aim
-        Returns the mixture of laws that each of w scores `(w, p)` stands for; None for the laws of the rows.
-    further
-        The same for further effects of the coordinates, by name.
+    components
+        The components of the rows; None if they are not known, and for half differences of mirrored rows.
+    target_mixture
+        Returns the mixture of components that each of w scores `(w, p)` stands for; None for the components of the
+        rows.
+    other_effects
+        The same for other effects of the coordinates, by name.
     n_certain
         Number of leading rows that every draw has.
     """
@@ -191,9 +195,9 @@ class Problem:
     gradients: Floats | None = None
     exact: tuple[Floats, Floats] | None = None
     exhaustive: bool = False
-    laws: Laws | None = None
-    aim: Aim | None = None
-    further: Mapping[str, Aim] = field(default_factory=dict)
+    components: Components | None = None
+    target_mixture: TargetMixture | None = None
+    other_effects: Mapping[str, TargetMixture] = field(default_factory=dict)
     n_certain: int = 0
 
     __eq__ = equal_fields
@@ -211,7 +215,7 @@ class Problem:
     @property
     def groups(self) -> Ints | None:
         """The intercept of each row `(n,)`; None if there is at most one."""
-        return None if self.laws is None else self.laws.groups
+        return None if self.components is None else self.components.groups
 
     @property
     def n_intercepts(self) -> int:
@@ -227,18 +231,20 @@ class Problem:
         """Return the problem of some of the rows."""
         z, y, weights = (some[chosen] for some in (self.z, self.y, self.weights))
         slopes = None if self.gradients is None else self.gradients[chosen]
-        laws = None if self.laws is None else self.laws.rows(chosen)
-        return replace(self, z=z, y=y, weights=weights, gradients=slopes, laws=laws, n_certain=0)
+        components = None if self.components is None else self.components.rows(chosen)
+        return replace(self, z=z, y=y, weights=weights, gradients=slopes, components=components, n_certain=0)
 
     def split(self) -> "Problem":
-        """Return the problem in which a row of several laws is several rows, each of one law."""
-        assert self.laws is not None
-        rows, law = np.nonzero(self.laws.shares.T)
-        shares = self.laws.shares[law, rows]
+        """Return the problem in which a row of several components is several rows, each of one component."""
+        assert self.components is not None
+        rows, component = np.nonzero(self.components.shares.T)
+        shares = self.components.shares[component, rows]
         if (shares == 1).all():
             return self
-        laws = replace(self.laws, shares=np.equal.outer(np.arange(len(self.laws.shares)), law).astype(np.float64))
-        return replace(self.rows(rows), weights=self.weights[rows] * shares, laws=laws)
+        components = replace(
+            self.components, shares=np.equal.outer(np.arange(len(self.components.shares)), component).astype(np.float64)
+        )
+        return replace(self.rows(rows), weights=self.weights[rows] * shares, components=components)
 
     def squares(self, values: Floats) -> float:
         """Return sum w (v - mean)^2 for values `(n,)`, with one mean for each intercept; 0 without an intercept."""
@@ -267,7 +273,7 @@ class Estimate:
     `changes` `(n, p)` are gamma minus what it would be without the row and all rows equal to it; None if unknown.
     `of_noise` is the covariance that responses with independent errors of variance 1 would give gamma; None if unknown.
     `bias` `(p,)` is the size of what a prior takes from gamma, which is the same with every seed; None for none.
-    `further` has the estimates of other effects of the coordinates, by name.
+    `other_effects` has the estimates of other effects of the coordinates, by name.
     """
 
     gamma: Floats
@@ -280,7 +286,7 @@ class Estimate:
     changes: Floats | None = None
     of_noise: Floats | None = None
     bias: Floats | None = None
-    further: Mapping[str, "Estimate"] = field(default_factory=dict)
+    other_effects: Mapping[str, "Estimate"] = field(default_factory=dict)
 
     __eq__ = equal_fields
 
@@ -345,11 +351,11 @@ class Estimate:
         bias = None if self.bias is None else np.zeros(p)
         if bias is not None:
             bias[active] = self.bias
-        further = {name: one.embedded(active, p) for name, one in self.further.items()}
-        return replace(self, gamma=gamma, covariance=spread, bias=bias, further=further)
+        other_effects = {name: one.embedded(active, p) for name, one in self.other_effects.items()}
+        return replace(self, gamma=gamma, covariance=spread, bias=bias, other_effects=other_effects)
 
     def check(self, p: int) -> None:
-        """Check that these are p coefficients with their covariance, and so are those of further effects.
+        """Check that these are p coefficients with their covariance, and so are those of other effects.
 
         Raises
         ------
@@ -362,12 +368,12 @@ class Estimate:
                 f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
                 f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
             )
-        for one in self.further.values():
+        for one in self.other_effects.values():
             one.check(p)
 
     def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
-        """Return the estimate after a change of it and of the estimates of further effects."""
-        return replace(change(self), further={name: change(one) for name, one in self.further.items()})
+        """Return the estimate after a change of it and of the estimates of other effects."""
+        return replace(change(self), other_effects={name: change(one) for name, one in self.other_effects.items()})
 
 
 class Design:
@@ -428,21 +434,21 @@ class Design:
         raise NotImplementedError
 
     @property
-    def has_aim(self) -> bool:
-        """Whether scores stand for laws that follow from them, whichever rows are drawn."""
-        return type(self).aim is not Design.aim
+    def has_target_mixture(self) -> bool:
+        """Whether scores stand for components that follow from them, whichever rows are drawn."""
+        return type(self).target_mixture is not Design.target_mixture
 
-    def aim(self, gamma: Floats) -> Sequence[Mixture]:
-        """Return the mixture of laws that each of w scores `(w, p)` stands for."""
+    def target_mixture(self, gamma: Floats) -> Sequence[Mixture]:
+        """Return the mixture of components that each of w scores `(w, p)` stands for."""
         raise NotImplementedError
 
     @property
-    def further(self) -> Mapping[str, Aim]:
-        """The aims of further effects of the coordinates, by name."""
+    def other_effects(self) -> Mapping[str, TargetMixture]:
+        """The target mixtures of other effects of the coordinates, by name."""
         return {}
 
-    def every(self, distribution: Distribution, laws: Laws) -> Sample:
-        """Return all 2^p rows, each weighted by its probability under laws that each have a share of a row."""
+    def every(self, distribution: Distribution, components: Components) -> Sample:
+        """Return all 2^p rows, each weighted by its probability under components that each have a share of a row."""
         raise NotImplementedError
 
 
@@ -463,14 +469,14 @@ class Estimator:
         Whether it subtracts the response at the centre (Theorem 1), which is then evaluated as well.
     needs_gradients
         Whether it uses gradients instead of responses (white box).
-    aims
-        Whether its scores stand for the laws that a design aims at, whichever rows were drawn.
+    uses_target_mixture
+        Whether its scores stand for the target mixture of the design, whichever rows were drawn.
     """
 
     __slots__ = ()
     needs_base: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = False
-    aims: ClassVar[bool] = False
+    uses_target_mixture: ClassVar[bool] = False
 
     def fit(self, problem: Problem) -> Estimate:
         """Return gamma `(p,)` with its covariance."""

@@ -53,11 +53,11 @@ _LOW = (
 def adjusted_r2(sample: Sample, responses: Floats, estimate: Estimate) -> float | None:
     """Return adjusted R^2: the share of the variance of the responses `(n,)` that gamma explains.
 
-    It is adjusted for the degrees of freedom of gamma. A constant is always fitted as well; for rows of several laws,
-    one constant for each, so that R^2 is of the variance within laws; for rows along a path, one constant per mirrored
-    pair. A mirrored pair is split into a half difference, to which the coefficients are fitted,
-    and a half sum, which they cannot explain. Each has its own degrees of freedom. The result is None if gamma fits
-    any responses, because there are no more rows than coefficients, as in occlusion, or if the responses do not vary.
+    It is adjusted for the degrees of freedom of gamma. A constant is always fitted as well; for rows of several
+    components, one constant for each, so that R^2 is of the variance within components; for rows along a path, one
+    constant per mirrored pair. A mirrored pair is split into a half difference, to which the coefficients are fitted,
+    and a half sum, which they cannot explain. Each has its own degrees of freedom. The result is None if gamma fits any
+    responses, because there are no more rows than coefficients, as in occlusion, or if the responses do not vary.
     """
     if np.ptp(responses) == 0 or not sample.deviations.any():
         return None
@@ -415,16 +415,16 @@ def interactions(sample: Sample, responses: Floats, gamma: Floats) -> tuple[Inte
     """Return the pairs of coordinates whose interaction in the responses `(n,)` is significant and matters.
 
     The pairs of the ten largest of the coefficients gamma `(p,)` are tried. Products of two coordinates, each minus its
-    mean under the law of the row, are fitted together with all p coordinates by least squares. As the coins of a law
-    are independent, such a product has no correlation with any function that lacks one of its coordinates. So its
-    coefficient is a mean of differences of differences, whatever else is fitted. With few rows only the most
+    mean under the component of the row, are fitted together with all p coordinates by least squares. As the coins of a
+    component are independent, such a product has no correlation with any function that lacks one of its coordinates. So
+    its coefficient is a mean of differences of differences, whatever else is fitted. With few rows only the most
     significant pairs are fitted together.
 
     A pair is found if its coefficient differs from 0 at the 5 % level, with Holm's correction for all pairs that were
     tried, and if it explains at least 1 % of the variance of the responses. Found pairs are sorted by absolute score.
-    There are none unless the sample has `laws` of independent coins, because other rows do not tell pairs apart.
+    There are none unless the sample has `components` of independent coins, because other rows do not tell pairs apart.
     """
-    if sample.laws is None or not sample.laws.independent:
+    if sample.components is None or not sample.components.independent:
         return ()
     strongest = np.sort(np.argsort(-np.abs(gamma), kind="stable")[:_MOST_UNITS])
     pairs = np.array(list(combinations(strongest, 2)), dtype=np.int64).reshape(-1, 2)
@@ -434,20 +434,20 @@ def interactions(sample: Sample, responses: Floats, gamma: Floats) -> tuple[Inte
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows and laws with a share in their weight, as the rows of one regression without an intercept.
+    """Rows and components with a share in their weight, as the rows of one regression without an intercept.
 
     Attributes
     ----------
     z, y
-        Coordinates `(n, p)` and responses `(n,)` minus their means under the law of the row. Of mirrored rows there are
-        the half sums of the responses.
+        Coordinates `(n, p)` and responses `(n,)` minus their means under the component of the row. Of mirrored rows
+        there are the half sums of the responses.
     mains
         The columns of z that are fitted beside the products: none for mirrored rows, whose half sums do not depend on
         them.
-    weights, law
-        Weight of each row, and the index of its law `(n,)`.
+    weights, component
+        Weight of each row, and the index of its component `(n,)`.
     variance
-        Of the responses under the laws.
+        Of the responses under the components.
     sampled
         Whether rows were drawn.
     """
@@ -456,30 +456,30 @@ class _Rows:
     y: Floats
     mains: Floats
     weights: Floats
-    law: Ints
+    component: Ints
     variance: float
     sampled: bool
 
     @classmethod
     def of(cls, sample: Sample, responses: Floats) -> Self:
-        """Return the rows of a sample that has laws."""
-        assert sample.laws is not None
-        law, row = np.nonzero(sample.laws.shares)
-        weights = sample.weights[row] * sample.laws.shares[law, row]
-        z = centred(sample.deviations[row], weights, law)
-        y = centred(responses[row], weights, law)
+        """Return the rows of a sample that has components."""
+        assert sample.components is not None
+        component, row = np.nonzero(sample.components.shares)
+        weights = sample.weights[row] * sample.components.shares[component, row]
+        z = centred(sample.deviations[row], weights, component)
+        y = centred(responses[row], weights, component)
         mains, variance = z, float(np.average(y**2, weights=weights))
         if sample.paired:
-            z, weights, law = z[0::2], weights[0::2], law[0::2]
+            z, weights, component = z[0::2], weights[0::2], component[0::2]
             mains, y = z[:, :0], (y[0::2] + y[1::2]) / 2
-        return cls(z, y, mains, weights, law, variance, not sample.exhaustive)
+        return cls(z, y, mains, weights, component, variance, not sample.exhaustive)
 
     def found(self, pairs: Ints) -> Iterator[Interaction]:
         """Yield the interactions that are found among pairs of coordinates `(q, 2)`."""
         n_fitted = self._n_fitted(len(pairs))
         if not n_fitted or not self.variance:
             return
-        products = centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.law)
+        products = centred(self.z[:, pairs[:, 0]] * self.z[:, pairs[:, 1]], self.weights, self.component)
         root = np.sqrt(self.weights)[:, None]
         mains = _orthonormal(root * self.mains)
         if mains is None:
@@ -490,7 +490,7 @@ class _Rows:
         fitted = _orthonormal(left[:, chosen])
         if fitted is None:
             return
-        free = len(self.y) - len(np.unique(self.law)) - basis.shape[1] - len(chosen) if self.sampled else 1
+        free = len(self.y) - len(np.unique(self.component)) - basis.shape[1] - len(chosen) if self.sampled else 1
         scores, errors, squares = self._estimates(basis, *fitted, y)
         # Pairs that were not fitted count among the tried ones.
         wrong = np.ones(len(pairs))
@@ -506,7 +506,7 @@ class _Rows:
         if not self.sampled:
             return n_pairs
         p = int(self.mains.shape[1])
-        free = len(self.y) - len(np.unique(self.law)) - p
+        free = len(self.y) - len(np.unique(self.component)) - p
         return max(0, min(n_pairs, free - _LEAST_FREE, int((free - _MIN_RESIDUAL_DOF * p) / (1 + _MIN_RESIDUAL_DOF))))
 
     def _estimates(self, mains: Floats, basis: Floats, lower: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
@@ -514,7 +514,7 @@ class _Rows:
 
         The third array `(q,)` has the sum of the squares of what each column has that no other one has.
         """
-        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means(self.weights, self.law)
+        leverage = np.square(mains).sum(axis=1) + np.square(basis).sum(axis=1) + on_means(self.weights, self.component)
         residuals = _without(basis, y) / np.maximum(1 - leverage, 1e-12)
         inverse = solve_triangular(lower, basis.T, lower=True, trans="T").T
         errors = np.sqrt(np.square(inverse * residuals[:, None]).sum(axis=0)) if self.sampled else 0.0 * lower[0]

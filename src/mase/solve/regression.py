@@ -11,7 +11,7 @@ from mase.attribution.response import Note
 from mase.defaults import SAMPLES_RULE
 from mase.errors import OptionError
 from mase.registry import completed
-from mase.solve.distributions import Aim, Mixture, no_scatter, self_consistent
+from mase.solve.distributions import Mixture, TargetMixture, no_scatter, self_consistent
 from mase.solve.kernel import one_thread
 from mase.solve.oracle import Oracle
 from mase.solve.problem import (
@@ -45,7 +45,7 @@ def check_compatible(oracle: Oracle, design: Design, estimator: Estimator, sampl
             "'mase-nlgp'"
         )
     uneven = not sample.exhaustive and np.ptp(sample.weights) > 0
-    mixed = sample.laws is not None and np.ptp(sample.laws.shares, axis=1).any()
+    mixed = sample.components is not None and np.ptp(sample.components.shares, axis=1).any()
     if estimator.needs_base and (design.rounds > 1 or uneven or mixed):
         raise OptionError(
             f"method {oracle.method!r} draws rows with unequal weights or from several distributions, for which a "
@@ -113,9 +113,9 @@ class Regression(Strategy):
         return self.estimator.needs_gradients
 
     @property
-    def _aims(self) -> bool:
-        """Whether the scores stand for laws that follow from them."""
-        return self.estimator.aims and self.design.has_aim
+    def _targets_mixture(self) -> bool:
+        """Whether the scores stand for components that follow from them."""
+        return self.estimator.uses_target_mixture and self.design.has_target_mixture
 
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the solution from at most `budget` rows.
@@ -142,7 +142,7 @@ class Regression(Strategy):
 
         Nothing is evaluated. The estimator must not use gradients.
         """
-        responses = oracle.respond(oracle.count_floored(answered.scores))
+        responses = oracle.respond(oracle.count_clipped(answered.scores))
         problem = answered.sample.problem(responses, self._at_base(oracle, answered.base))
         estimate = self._fit(oracle, answered.sample, responses, problem)
         return self._assessed(oracle, _Fitted(answered, responses, problem, estimate), stopping)
@@ -159,11 +159,11 @@ class Regression(Strategy):
         """Evaluate rows until the stopping rule is met or `cap` rows are reached, and fit them.
 
         Whenever the rule wants more rows, all rounds of the design are asked once more. So each has its share of the
-        rows wherever the rule stops. Scores that stand for laws that follow from them differ from those of many more
-        rows by more than their errors as long as the rows are few. So no rule ends their run before it has the rows
-        that a text gets by default. As soon as 2^p rows are wanted, evaluate all subsets of the words instead.
+        rows wherever the rule stops. Scores that stand for components that follow from them differ from those of many
+        more rows by more than their errors as long as the rows are few. So no rule ends their run before it has the
+        rows that a text gets by default. As soon as 2^p rows are wanted, evaluate all subsets of the words instead.
         """
-        fewest = SAMPLES_RULE.samples(oracle.size) if self._aims else 0
+        fewest = SAMPLES_RULE.samples(oracle.size) if self._targets_mixture else 0
         if self.design.rounds == 1:
             cap = len(sample.coordinates)
         else:
@@ -206,12 +206,13 @@ class Regression(Strategy):
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
         responses = oracle.respond(scores)
-        if self._aims:
+        if self._targets_mixture:
             fitted, *others = (
-                self._exactly(oracle, aim, distribution, scores) for aim in (design.aim, *design.further.values())
+                self._exactly(oracle, target_mixture, distribution, scores)
+                for target_mixture in (design.target_mixture, *design.other_effects.values())
             )
-            further = {name: other.estimate for name, other in zip(design.further, others, strict=True)}
-            return replace(fitted, estimate=replace(fitted.estimate, further=further))
+            other_effects = {name: other.estimate for name, other in zip(design.other_effects, others, strict=True)}
+            return replace(fitted, estimate=replace(fitted.estimate, other_effects=other_effects))
         problem = sample.problem(responses, None)
         first, *later = design.shares
         sample = sample.scaled(first * design.rounds)
@@ -223,17 +224,21 @@ class Regression(Strategy):
             Answered(sample, scores, None), responses, problem, self._fit(oracle, sample, responses, problem)
         )
 
-    def _exactly(self, oracle: Oracle, aim: Aim, distribution: Distribution, scores: Floats) -> _Fitted:
-        """Fit all rows, whose class scores are known, under laws that follow from the coefficients under them."""
+    def _exactly(
+        self, oracle: Oracle, target_mixture: TargetMixture, distribution: Distribution, scores: Floats
+    ) -> _Fitted:
+        """Fit all rows, whose class scores are known, under components that follow from the coefficients under them."""
         responses, rows = oracle.respond(scores), self.design.exhaustive(distribution).coordinates
 
         def scores_under(mixture: Mixture) -> Floats:
-            return np.asarray(responses @ mixture.pulls(rows))
+            return np.asarray(responses @ mixture.row_weights(rows))
 
-        (first,) = aim(np.zeros((1, oracle.size)))
-        found = self_consistent(first, lambda gamma: aim(gamma[None])[0], scores_under)
-        sample, pulls = self.design.every(distribution, found.laws), found.pulls(rows)
-        exact = Estimate(responses @ pulls, no_scatter(oracle.size), oracle.size, of_noise=pulls.T @ pulls)
+        (first,) = target_mixture(np.zeros((1, oracle.size)))
+        found = self_consistent(first, lambda gamma: target_mixture(gamma[None])[0], scores_under)
+        sample, row_weights = self.design.every(distribution, found.components), found.row_weights(rows)
+        exact = Estimate(
+            responses @ row_weights, no_scatter(oracle.size), oracle.size, of_noise=row_weights.T @ row_weights
+        )
         exact = self._without_rounding(oracle, sample, responses, exact)
         return _Fitted(Answered(sample, scores, None), responses, sample.problem(responses, None), exact)
 
@@ -346,17 +351,17 @@ def together(
     first = strategy.run(oracle, budget, deepcopy(rng), stopping)
     if not others:
         return first
-    n_asked, n_floored, further = oracle.cost.n_queries, oracle.cost.n_floored, []
+    n_asked, n_clipped, solutions = oracle.cost.n_queries, oracle.cost.n_clipped, []
     for target in others:
         other = replace(oracle, target=target, n_rows=0, solved=None)
-        oracle.cost.n_floored = 0  # which rows are floored depends on the class
+        oracle.cost.n_clipped = 0  # which rows are clipped depends on the class
         is_adaptive = isinstance(strategy, Regression) and first.exact
         again = None
         if first.answered is not None and not is_adaptive:
             again = strategy.solved_again(first.answered, other, stopping)
-        further.append(again or strategy.run(other, budget, deepcopy(rng), stopping))
-    oracle.cost.n_floored = n_floored
-    found = replace(first, cost=replace(oracle.cost), others=tuple(further))
+        solutions.append(again or strategy.run(other, budget, deepcopy(rng), stopping))
+    oracle.cost.n_clipped = n_clipped
+    found = replace(first, cost=replace(oracle.cost), others=tuple(solutions))
     if oracle.cost.n_queries > n_asked:
         return found.noted(_note(oracle.method))
     adapts = not stopping.never or (isinstance(strategy, Regression) and strategy.design.rounds > 1)

@@ -464,8 +464,8 @@ def _mean(runs: Sequence[Estimate]) -> Estimate:
         np.fill_diagonal(spread, variances)
     else:
         spread[:] = variances
-    further = {name: _mean([run.further[name] for run in runs]) for name in runs[0].further}
-    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].fallback, further=further)
+    other_effects = {name: _mean([run.other_effects[name] for run in runs]) for name in runs[0].other_effects}
+    return Estimate(gammas.mean(axis=0), spread, runs[0].dof, runs[0].fallback, other_effects=other_effects)
 
 
 def _n_runs(budget: int, cost: int) -> int:

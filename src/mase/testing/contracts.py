@@ -17,7 +17,7 @@ from mase.metrics.masking import masker
 from mase.models.base import Model
 from mase.models.function import Callable
 from mase.outputs.formats import Output
-from mase.solve.distributions import Laws, covariance
+from mase.solve.distributions import Components, covariance
 from mase.solve.problem import Design, Distribution, Estimator, Problem, Sample
 from mase.solve.strategy import Strategy
 from mase.spaces import SPACES, Noise, Space
@@ -30,8 +30,8 @@ _WORTH = {"superb": 0.2, "plot": -0.02, "dull": -0.11, "cast": 0.06, "all": 0.03
 def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Distribution | None = None) -> None:
     """Check a design: shapes, row budget, first two moments, mirrored rows, and equal rows from equal generators.
 
-    The moments are those of its distribution, or of the laws of its rows. Of a design that knows the sample to which
-    its samples converge, check that it has each of the 2^p rows once.
+    The moments are those of its distribution, or of the components of its rows. Of a design that knows the sample to
+    which its samples converge, check that it has each of the 2^p rows once.
     """
     target = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, target)
@@ -45,24 +45,26 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     assert np.array_equal(sample.coordinates, again.coordinates), "equal generators gave different rows"
     if sample.center is not None:
         assert np.allclose(sample.coordinates - sample.deviations, sample.center)
-    if sample.laws is not None:
-        _check_laws(sample.laws, rows, p)
+    if sample.components is not None:
+        _check_components(sample.components, rows, p)
     if sample.paired:
         assert np.array_equal(sample.deviations[0::2], -sample.deviations[1::2]), "rows are not mirrored"
     many = design.draw(np.random.default_rng(4), 20_000, target)
-    if many.laws is None:
+    if many.components is None:
         _check_moments(many, target)
     else:
-        _check_rates(many.coordinates, many.laws)
+        _check_rates(many.coordinates, many.components)
     if design.enumerates:
         _check_exhaustive(design.exhaustive(target), design.exhaustive(target, np.arange(float(p))))
 
 
-def _check_laws(laws: Laws, n: int, p: int) -> None:
-    """Check the laws of n rows of p coordinates."""
-    assert np.allclose(laws.shares.sum(axis=0), np.ones(n)), "the shares of the laws do not sum to 1 for each row"
-    assert laws.rates.shape == (len(laws.shares), p), "a law has not one rate for each coordinate"
-    assert ((laws.rates >= 0) & (laws.rates <= 1)).all(), "a rate is no probability"
+def _check_components(components: Components, n: int, p: int) -> None:
+    """Check the components of n rows of p coordinates."""
+    assert np.allclose(components.shares.sum(axis=0), np.ones(n)), (
+        "the shares of the components do not sum to 1 for each row"
+    )
+    assert components.rates.shape == (len(components.shares), p), "a component has not one rate for each coordinate"
+    assert ((components.rates >= 0) & (components.rates <= 1)).all(), "a rate is no probability"
 
 
 def _check_exhaustive(first: Sample, later: Sample) -> None:
@@ -91,9 +93,9 @@ def _check_moments(sample: Sample, distribution: Distribution) -> None:
     assert np.abs(relative).max() < 0.05, "the covariance is off"
 
 
-def _check_rates(coordinates: Floats, laws: Laws) -> None:
-    """Check that the rows of each law are independent coins of its rates."""
-    for share, rates in zip(laws.shares, laws.rates, strict=True):
+def _check_rates(coordinates: Floats, components: Components) -> None:
+    """Check that the rows of each component are independent coins of its rates."""
+    for share, rates in zip(components.shares, components.rates, strict=True):
         rows = coordinates[share > 0]
         if len(rows):
             spread = np.sqrt(rates * (1 - rates))

@@ -74,9 +74,9 @@ def test_adaptive_rounds_turn_to_the_words_with_high_scores():
 
 
 def test_what_differs_between_rounds_is_no_effect_of_a_word():
-    """Rows of different laws have intercepts of their own."""
+    """Rows of different components have intercepts of their own."""
     drawn = Focused().draw(np.random.default_rng(0), 400, Focused().distribution(np.ones(6)), np.arange(6.0))
-    kinds = drawn.laws.shares[1]
+    kinds = drawn.components.shares[1]
     assert drawn.problem(kinds, None).squares(kinds) == pytest.approx(0, abs=1e-12)
     assert LeastSquares().fit(drawn.problem(kinds, None)).gamma == pytest.approx(np.zeros(6), abs=1e-12)
 
@@ -128,7 +128,7 @@ def test_draws_of_the_coefficients_are_averaged():
     up = np.arange(30.0)
     later = design.draw(np.random.default_rng(0), 4, design.distribution(np.ones(30)), np.stack([up, -up]))
     rates = 0.1 + 0.8 / (1 + np.exp((np.arange(30) - 10) / 2))
-    assert later.laws.rates[0] == pytest.approx(1 - (rates + rates[::-1]) / 2)
+    assert later.components.rates[0] == pytest.approx(1 - (rates + rates[::-1]) / 2)
 
 
 @pytest.mark.parametrize("effect", ["removed", "kept"])
@@ -144,10 +144,10 @@ def test_effects_stand_for_laws_that_follow_from_them(effect):
     problem = sample.problem(np.arange(20.0), None)
     (other,) = set(wanted) - {effect}
     for aims in (sample, problem):
-        assert set(aims.further) == {other}
-        for name, aim in ((effect, aims.aim), (other, aims.further[other])):
+        assert set(aims.other_effects) == {other}
+        for name, target_mixture in ((effect, aims.target_mixture), (other, aims.other_effects[other])):
             shares, kept = wanted[name]
-            first, second = aim(np.stack([up, -up]))
+            first, second = target_mixture(np.stack([up, -up]))
             assert first.shares.mean(axis=1) == pytest.approx(shares)
             assert first.rates == pytest.approx(np.stack(kept))
             assert second.rates == pytest.approx(np.stack(kept)[:, ::-1])

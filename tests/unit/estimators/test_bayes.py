@@ -11,7 +11,7 @@ from scipy.special import expit, softmax
 from mase.errors import OptionError
 from mase.estimators.bayes import EmpiricalBayes, correlations
 from mase.estimators.linear import LeastSquares, Ridge
-from mase.solve.distributions import Laws, covariance
+from mase.solve.distributions import Components, covariance
 from mase.solve.problem import Problem
 
 
@@ -49,15 +49,17 @@ def posterior(z, y, factor):
 
 
 @pytest.mark.parametrize(("n", "p"), [(40, 12), (20, 30), (10, 30)])
-@pytest.mark.parametrize("kind", ["plain", "weighted", "two laws"])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "two components"])
 def test_it_is_its_formulas_with_dense_matrices(n, p, kind):
     """Constants are taken out by contrasts, and the scales of Student's t distribution follow from steps of EM."""
     rng, dof = np.random.default_rng(n), 4.0
     rows = problem(coins(n, p, rng), rng.standard_normal(n), rng.uniform(0.5, 2, n) if kind == "weighted" else None)
-    law = np.arange(n) % 2 if kind == "two laws" else np.zeros(n, dtype=int)
-    shares = np.equal.outer(np.unique(law), law).astype(float)
+    component = np.arange(n) % 2 if kind == "two components" else np.zeros(n, dtype=int)
+    shares = np.equal.outer(np.unique(component), component).astype(float)
     rows = replace(
-        rows, y=rows.y + rows.z[:, 2:5].sum(axis=1) + 3 * law, laws=Laws(shares, np.full((len(shares), p), 0.5))
+        rows,
+        y=rows.y + rows.z[:, 2:5].sum(axis=1) + 3 * component,
+        components=Components(shares, np.full((len(shares), p), 0.5)),
     )
     root = np.sqrt(rows.weights)
     contrasts = null_space(shares * root).T

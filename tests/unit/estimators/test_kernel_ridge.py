@@ -18,7 +18,7 @@ from mase.estimators.kernel_ridge import _Fit as Fit
 from mase.estimators.kernel_ridge import _Rows as KernelRows
 from mase.estimators.kernel_ridge import _Settings as Settings
 from mase.estimators.linear import LeastSquares
-from mase.solve.distributions import Covariance, Laws
+from mase.solve.distributions import Components, Covariance
 from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, linear
 
@@ -53,15 +53,17 @@ def problem(design, n, seed, function):
 def coins(function, n, p, seed=0):
     """Return the problem of n rows of fair coins."""
     kept, covariance = np.random.default_rng(seed).integers(0, 2, (n, p)), Covariance(np.full(p, 0.5))
-    return Problem(kept - 0.5, function(kept), np.ones(n), None, True, covariance, laws=Laws.one(n, np.full(p, 0.5)))
+    return Problem(
+        kept - 0.5, function(kept), np.ones(n), None, True, covariance, components=Components.one(n, np.full(p, 0.5))
+    )
 
 
-def long_run(laws, function):
-    """Return the least squares `(p,)` on all subsets, weighted by their probabilities under the laws."""
-    rows, shares = subsets(P), laws.shares.mean(axis=1)
+def long_run(components, function):
+    """Return the least squares `(p,)` on all subsets, weighted by their probabilities under the components."""
+    rows, shares = subsets(P), components.shares.mean(axis=1)
     weights = sum(
         share * np.where(rows == 1, rates, 1 - rates).prod(axis=1)
-        for share, rates in zip(shares, laws.rates, strict=True)
+        for share, rates in zip(shares, components.rates, strict=True)
     )
     design = np.sqrt(weights)[:, None] * np.column_stack([np.ones(len(rows)), rows])
     return np.linalg.lstsq(design, np.sqrt(weights) * function(rows))[0][1:]
@@ -96,13 +98,15 @@ def in_dense_matrices(rows, target, settings):
 def test_it_is_its_formulas_with_dense_matrices(monkeypatch, rates):
     """The closed forms over mask rates, the whitened algebra, the posterior and leave-one-out."""
     function, kept = smooth(3, p=6), np.unique(np.random.default_rng(0).integers(0, 2, (40, 6)), axis=0)
-    laws = Laws.one(len(kept), np.full(6, rates))
-    rows = Problem(kept - 0.5, function(kept), np.ones(len(kept)), None, True, Covariance(np.full(6, 0.5)), laws=laws)
+    components = Components.one(len(kept), np.full(6, rates))
+    rows = Problem(
+        kept - 0.5, function(kept), np.ones(len(kept)), None, True, Covariance(np.full(6, 0.5)), components=components
+    )
     settings = []
     tuned = KernelRidge._tuned
     monkeypatch.setattr(KernelRidge, "_tuned", lambda *args: settings.append(tuned(*args)) or settings[0])
     found = KernelRidge().fit(rows)
-    scores, left, prior, changes = in_dense_matrices(rows, laws.mixture().pulls(subsets(6)), settings[0])
+    scores, left, prior, changes = in_dense_matrices(rows, components.mixture().row_weights(subsets(6)), settings[0])
     assert found.gamma == pytest.approx(scores, rel=1e-4, abs=1e-4)
     assert found.changes == pytest.approx(changes, rel=1e-3, abs=1e-4)
     unasked = 1 - len(kept) / 64
@@ -135,7 +139,7 @@ def test_intervals_cover_what_all_rows_give_and_errors_are_smaller_than_with_noi
     for seed in range(40):
         function = smooth(seed)
         rows = problem(design, n, seed, function)
-        truth = long_run(rows.laws, function)
+        truth = long_run(rows.components, function)
         found = KernelRidge().fit(rows)
         covered.append(np.abs(found.gamma - truth) < 1.96 * np.sqrt(found.variances))
         errors.append(np.linalg.norm(found.gamma - truth))
@@ -146,11 +150,11 @@ def test_intervals_cover_what_all_rows_give_and_errors_are_smaller_than_with_noi
 
 def test_all_rows_leave_nothing_open():
     function, rows = smooth(1), subsets(P)
-    laws = Laws.one(len(rows), np.full(P, 0.7))
+    components = Components.one(len(rows), np.full(P, 0.7))
     covariance = Hadamard().distribution(np.ones(P)).covariance
-    every = Problem(rows - 0.5, function(rows), np.ones(len(rows)), None, True, covariance, laws=laws)
+    every = Problem(rows - 0.5, function(rows), np.ones(len(rows)), None, True, covariance, components=components)
     found = KernelRidge().fit(every)
-    assert found.gamma == pytest.approx(long_run(laws, function), abs=1e-3)
+    assert found.gamma == pytest.approx(long_run(components, function), abs=1e-3)
     assert np.sqrt(found.variances).max() < 0.01
 
 
@@ -158,7 +162,7 @@ def test_rows_that_are_asked_twice_tell_nothing_new_unless_answers_differ():
     function = smooth(2)
     once = problem(Hadamard(), 32, 0, function)
     both = replace(once, z=np.tile(once.z, (2, 1)), y=np.tile(once.y, 2), weights=np.ones(64))
-    both = replace(both, laws=Laws.one(64, np.full(P, 0.5)))
+    both = replace(both, components=Components.one(64, np.full(P, 0.5)))
     one, two = KernelRidge().fit(once), KernelRidge().fit(both)
     assert two.gamma == pytest.approx(one.gamma, abs=1e-6)
     assert two.variances == pytest.approx(one.variances, rel=1e-4)
@@ -202,7 +206,7 @@ def test_more_words_than_rows_and_constant_responses():
 
 
 def test_without_laws_what_is_not_linear_is_noise():
-    rows = replace(problem(Hadamard(), 32, 0, smooth(0)), laws=None)
+    rows = replace(problem(Hadamard(), 32, 0, smooth(0)), components=None)
     assert KernelRidge().fit(rows).gamma.tolist() == EmpiricalBayes().fit(rows).gamma.tolist()
 
 
@@ -242,8 +246,8 @@ def test_errors_on_the_rows_of_rounds_are_smaller_than_those_of_least_squares():
     squares = np.zeros(2)
     for seed in range(8):
         function = smooth(seed)
-        rows = replace(problem(Focused(), 80, seed, function), aim=None)
-        truth = long_run(rows.laws, function)
+        rows = replace(problem(Focused(), 80, seed, function), target_mixture=None)
+        truth = long_run(rows.components, function)
         for index, estimator in enumerate((KernelRidge(), LeastSquares())):
             squares[index] += np.sum((estimator.fit(rows).gamma - truth) ** 2)
     assert squares[0] < 0.3 * squares[1]
@@ -259,22 +263,22 @@ def test_scores_stand_for_the_laws_that_they_aim_at():
         found = run(probe, "mase", n_samples=300, design="focused(rounds=2)", seed=seed)
         covered.append(np.abs(found.estimate.gamma - exact) < 1.96 * np.sqrt(found.estimate.variances))
         errors.append(np.linalg.norm(found.estimate.gamma - exact))
-        own = KernelRidge().fit(replace(found.problem, aim=None)).gamma
+        own = KernelRidge().fit(replace(found.problem, target_mixture=None)).gamma
         of_rows.append(np.linalg.norm(own - exact))
     assert np.mean(covered) > 0.93
     assert np.median(errors) < 0.5 * np.median(of_rows)
 
 
 def test_an_uncertain_ranking_widens_errors():
-    """Scores that change with the laws vary by them, those of a linear function do not.
+    """Scores that change with the components vary by them, those of a linear function do not.
 
     Which of two equal words leads decides how often others are kept, and with it what two that need each other add.
     """
 
-    def aim(gamma):
+    def target_mixture(gamma):
         rates = np.full(gamma.shape, 0.5)
         rates[:, 2:4] = np.where(gamma[:, :1] > gamma[:, 1:2], 0.8, 0.2)
-        return [Laws.one(1, one).mixture() for one in rates]
+        return [Components.one(1, one).mixture() for one in rates]
 
     for pair in (1.0, 0.0):
 
@@ -282,16 +286,16 @@ def test_an_uncertain_ranking_widens_errors():
             return kept[:, 0] + kept[:, 1] + pair * kept[:, 2] * kept[:, 3]
 
         rows = problem(Focused(rounds=1), 60, 0, response)
-        found = KernelRidge().fit(replace(rows, aim=aim))
-        fair = Laws.one(1, np.full(P, 0.5)).mixture()
-        known = KernelRidge().fit(replace(rows, aim=lambda gamma, fair=fair: [fair] * len(gamma)))
+        found = KernelRidge().fit(replace(rows, target_mixture=target_mixture))
+        fair = Components.one(1, np.full(P, 0.5)).mixture()
+        known = KernelRidge().fit(replace(rows, target_mixture=lambda gamma, fair=fair: [fair] * len(gamma)))
         added = np.sqrt(np.maximum(found.variances - known.variances, 0))
         assert (added[2:4] >= 0.25 * pair).all()
         assert np.delete(added, [2, 3]).max() < 0.1
 
 
 def test_words_that_need_each_other_score_the_same_with_every_seed():
-    """Several laws follow from their own scores: of two such words, whichever leads stays ahead."""
+    """Several components follow from their own scores: of two such words, whichever leads stays ahead."""
 
     def function(kept):
         return 2.0 * kept[:, 1] * kept[:, 3] + 0.1 * kept[:, 5]
@@ -362,7 +366,7 @@ def test_many_words_have_variances_alone():
         None,
         True,
         Covariance(np.full(p, 0.5)),
-        laws=Laws.one(150, np.full(p, 0.5)),
+        components=Components.one(150, np.full(p, 0.5)),
     )
     for found in (KernelRidge().fit(rows), KernelRidge().rough(rows)):
         assert found.covariance.shape == (p,)

@@ -7,7 +7,7 @@ from tests.regressions import run
 import mase
 from mase.estimators.linear import LeastSquares, Ridge
 from mase.models import Callable
-from mase.solve.distributions import Laws, covariance
+from mase.solve.distributions import Components, covariance
 from mase.solve.problem import Problem
 from mase.testing import FunctionProbe, linear
 
@@ -51,8 +51,8 @@ def test_each_group_of_rows_has_an_intercept():
     weights = RNG.uniform(0.1, 2, n)
     y = z @ np.arange(1.0, p + 1) + 5.0 * groups + RNG.standard_normal(n)
     dummies = np.equal.outer(groups, np.arange(3)).astype(float)
-    laws = Laws(dummies.T, np.full((3, p), 0.5))
-    found = LeastSquares().fit(Problem(z, y, weights, None, True, covariance(1.0, np.ones(p)), laws=laws))
+    components = Components(dummies.T, np.full((3, p), 0.5))
+    found = LeastSquares().fit(Problem(z, y, weights, None, True, covariance(1.0, np.ones(p)), components=components))
     whole = Problem(np.column_stack([z, dummies]), y, weights, None, False, covariance(1.0, np.ones(p + 3)))
     expected = LeastSquares().fit(whole)
     assert found.gamma == pytest.approx(expected.gamma[:p])

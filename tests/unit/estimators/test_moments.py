@@ -14,8 +14,8 @@ from mase.testing import linear
 
 def fitted(slopes, weights):
     n, p = slopes.shape
-    law = covariance(1.0, np.ones(p))
-    return MeanGradient().fit(Problem(np.zeros((n, p)), np.zeros(n), weights, None, False, law, gradients=slopes))
+    component = covariance(1.0, np.ones(p))
+    return MeanGradient().fit(Problem(np.zeros((n, p)), np.zeros(n), weights, None, False, component, gradients=slopes))
 
 
 def test_errors_are_those_of_a_mean():
@@ -28,8 +28,8 @@ def test_errors_of_a_weighted_mean_are_those_of_its_weighted_deviations():
     slopes, weights = rng.standard_normal((9, 3)), rng.uniform(0.1, 2, 9)
     found = fitted(slopes, weights)
     assert found.gamma == pytest.approx(weights @ slopes / weights.sum())
-    pulls = 9 * weights[:, None] * (slopes - found.gamma) / weights.sum()
-    assert found.covariance == pytest.approx(sum(np.outer(one, one) for one in pulls) / (9 * 8))
+    row_weights = 9 * weights[:, None] * (slopes - found.gamma) / weights.sum()
+    assert found.covariance == pytest.approx(sum(np.outer(one, one) for one in row_weights) / (9 * 8))
 
 
 P = 20

@@ -37,6 +37,6 @@ def test_sums_of_what_estimates_nothing_have_no_error():
 def test_an_estimate_has_a_coefficient_for_each_coordinate_and_their_covariance(gamma, covariance):
     estimate = Estimate(gamma, covariance, 1.0)
     for active, p in (([0, 1], 2), ([0, 2], 3)):
-        for one in (estimate, Estimate(np.ones(2), np.eye(2), 1.0, further={"other": estimate})):
+        for one in (estimate, Estimate(np.ones(2), np.eye(2), 1.0, other_effects={"other": estimate})):
             with pytest.raises(ShapeError, match=r"expected \(2,\)"):
                 one.embedded(np.array(active), p)

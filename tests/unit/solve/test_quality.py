@@ -19,7 +19,7 @@ from mase.estimators.kernel_ridge import KernelRidge
 from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
 from mase.pipeline import measure
-from mase.solve.distributions import Covariance, Laws, covariance
+from mase.solve.distributions import Components, Covariance, covariance
 from mase.solve.problem import Distribution, Estimate, Estimator, Problem
 from mase.solve.quality import adjusted_r2, condition, held_out_r2, split_half
 from mase.solve.strategy import Stopping
@@ -351,21 +351,21 @@ def test_it_is_that_of_fits_without_each_row_and_its_duplicates():
 
 @pytest.mark.parametrize("p", [6, 12])
 def test_rows_of_several_laws_are_predicted_with_their_own_intercepts(p):
-    """With 6 coins some rows of both laws are equal, and then a fifth of the rows is left out at a time."""
-    kept, law = coins(60, p), np.repeat([0, 1], [25, 35])
+    """With 6 coins some rows of both components are equal, and then a fifth of the rows is left out at a time."""
+    kept, component = coins(60, p), np.repeat([0, 1], [25, 35])
     sample = single(kept - 0.5, Distribution(0.5, Covariance(np.full(p, 0.5))))
-    laws = Laws(np.equal.outer([0, 1], law).astype(float), np.full((2, p), 0.5))
-    sample = replace(sample, laws=laws, starts=(0, 25))
-    y = curved(kept) + 50 * law
+    components = Components(np.equal.outer([0, 1], component).astype(float), np.full((2, p), 0.5))
+    sample = replace(sample, components=components, starts=(0, 25))
+    y = curved(kept) + 50 * component
 
-    table = np.column_stack([kept, law == 0, law == 1]).astype(float)
+    table = np.column_stack([kept, component == 0, component == 1]).astype(float)
     left = []
     numbers = np.unique(kept, axis=0, return_inverse=True)[1]
     for row, answer in zip(table, y, strict=True):
         rest = (kept != row[:p]).any(axis=1)
         left.append(answer - row @ np.linalg.lstsq(table[rest], y[rest])[0])
-    total = np.mean([y[law == each].var(ddof=1) * (law == each).sum() / 30 for each in (0, 1)])
-    equal = len(np.unique(np.column_stack([numbers, law]), axis=0)) > numbers.max() + 1
+    total = np.mean([y[component == each].var(ddof=1) * (component == each).sum() / 30 for each in (0, 1)])
+    equal = len(np.unique(np.column_stack([numbers, component]), axis=0)) > numbers.max() + 1
     assert equal == (p == 6)
     expected = 1 - np.mean(np.square(left)) / total
     assert told(sample, y, LeastSquares()) == pytest.approx(expected, abs=0.1 if equal else 1e-9)
@@ -438,21 +438,26 @@ def test_what_rows_change_tells_as_much_as_fits_without_a_fifth_of_them(p, n):
 
 
 def of_two_laws(p, seed=0):
-    """Return a sample of rows of two laws, some of them equal to rows of the other law, responses, and the laws."""
-    kept, law = coins(60, p, seed), np.repeat([0, 1], [25, 35])
-    laws = Laws(np.equal.outer([0, 1], law).astype(float), np.full((2, p), 0.5))
-    sample = replace(single(kept - 0.5, Distribution(0.5, Covariance(np.full(p, 0.5)))), laws=laws, starts=(0, 25))
-    return sample, curved(kept) + 50 * law, law
+    """Return a sample of rows of two components, some of them in both, responses, and the components."""
+    kept, component = coins(60, p, seed), np.repeat([0, 1], [25, 35])
+    components = Components(np.equal.outer([0, 1], component).astype(float), np.full((2, p), 0.5))
+    sample = replace(
+        single(kept - 0.5, Distribution(0.5, Covariance(np.full(p, 0.5)))), components=components, starts=(0, 25)
+    )
+    return sample, curved(kept) + 50 * component, component
 
 
-def within(y, law):
-    """Return the variance within laws, by their shares of the rows."""
-    return np.mean([y[law == each].var(ddof=1) for each in law])
+def within(y, component):
+    """Return the variance within components, by their shares of the rows."""
+    return np.mean([y[component == each].var(ddof=1) for each in component])
 
 
 def test_a_fifth_of_the_different_rows_is_left_out_of_fits_and_of_intercepts():
-    sample, y, law = of_two_laws(6)
-    problem, table = sample.problem(y, None), np.column_stack([sample.deviations, law == 0, law == 1]).astype(float)
+    sample, y, component = of_two_laws(6)
+    problem, table = (
+        sample.problem(y, None),
+        np.column_stack([sample.deviations, component == 0, component == 1]).astype(float),
+    )
     fold = [[row.tolist() for row in sample.deviations].index(row.tolist()) for row in sample.deviations]
     fold = np.unique(fold, return_inverse=True)[1] % 5  # by first appearance
     left = np.empty(60)
@@ -460,26 +465,26 @@ def test_a_fifth_of_the_different_rows_is_left_out_of_fits_and_of_intercepts():
         left[fold == each] = (y - table @ np.linalg.lstsq(table[fold != each], y[fold != each])[0])[fold == each]
     estimate = replace(LeastSquares().fit(problem), leverages=None)
     found = held_out_r2(sample, y, problem, LeastSquares(), estimate)
-    assert found == pytest.approx(1 - np.mean(left**2) / within(y, law), abs=1e-9)
+    assert found == pytest.approx(1 - np.mean(left**2) / within(y, component), abs=1e-9)
 
 
 def test_what_a_row_changes_counts_for_its_error_and_for_the_intercept_of_its_law():
-    """The last law has copies of one row alone, which nothing predicts."""
-    (sample, y, law), rng = of_two_laws(6), np.random.default_rng(1)
+    """The last component has copies of one row alone, which nothing predicts."""
+    (sample, y, component), rng = of_two_laws(6), np.random.default_rng(1)
     z = np.concatenate([sample.deviations, np.full((4, 6), 0.5)])
-    y, law = np.append(y, [1.0, 2.0, 4.0, 3.0]), np.append(law, [2, 2, 2, 2])
+    y, component = np.append(y, [1.0, 2.0, 4.0, 3.0]), np.append(component, [2, 2, 2, 2])
     number, gamma = np.unique(z, axis=0, return_inverse=True)[1].ravel(), rng.standard_normal(6)
     changes = rng.standard_normal((number.max() + 1, 6))[number]
     left = []
     for row in range(60):
-        others = (law == law[row]) & (number != number[row])
+        others = (component == component[row]) & (number != number[row])
         errors = y - z @ (gamma - changes[row])
         left.append(errors[row] - errors[others].mean())
-    laws = Laws(np.equal.outer([0, 1, 2], law).astype(float), np.full((3, 6), 0.5))
-    sample = replace(single(z, COINS), laws=laws, starts=(0, 25, 60))
+    components = Components(np.equal.outer([0, 1, 2], component).astype(float), np.full((3, 6), 0.5))
+    sample = replace(single(z, COINS), components=components, starts=(0, 25, 60))
     problem = sample.problem(y, None)
     found = held_out_r2(sample, y, problem, LeastSquares(), Estimate(gamma, np.eye(6), 6.0, changes=changes))
-    assert found == pytest.approx(1 - np.mean(np.square(left)) / within(y[:60], law[:60]), abs=1e-9)
+    assert found == pytest.approx(1 - np.mean(np.square(left)) / within(y[:60], component[:60]), abs=1e-9)
 
 
 @pytest.mark.parametrize(("different", "known"), [(10, False), (11, True)])
@@ -640,20 +645,20 @@ def test_rounds_average_the_differences_of_differences_over_their_rows():
     probe, rows = smooth(6, seed=3), subsets(6)
     exact = run(probe, "mase", n_samples=64, estimator="least-squares")
     few = np.prod(np.where(rows == 1, 0.1, 0.9), axis=1)
-    y, laws = probe.function(rows), [(0.5, np.full(64, 1 / 64)), (0.5, few)]
+    y, components = probe.function(rows), [(0.5, np.full(64, 1 / 64)), (0.5, few)]
     for _ in range(3):
-        centred = [(share * law, rows - law @ rows) for share, law in laws]
+        centred = [(share * component, rows - component @ rows) for share, component in components]
         gram = sum((z.T * weights) @ z for weights, z in centred)
         gamma = np.linalg.solve(gram, sum(z.T @ (weights * y) for weights, z in centred))
         rank = np.argsort(np.argsort(-gamma))
         out = 0.1 + 0.8 / (1 + np.exp((rank - 2) / 2))
         for share, masked in ((0.75, out), (0.25, 1 - out)):
-            laws.append((share, np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)))
+            components.append((share, np.prod(np.where(rows == 1, 1 - masked, masked), axis=1)))
     for pair in exact.interactions:
         top, below = 0.0, 0.0
-        for share, law in laws:
-            i, j = (rows[:, unit] - law @ rows[:, unit] for unit in pair.units)
-            top, below = top + share * law @ (i * j * y), below + share * law @ (i * i * j * j)
+        for share, component in components:
+            i, j = (rows[:, unit] - component @ rows[:, unit] for unit in pair.units)
+            top, below = top + share * component @ (i * j * y), below + share * component @ (i * i * j * j)
         assert pair.score == pytest.approx(top / below, abs=1e-12)
     assert len(exact.interactions) >= 2
 
@@ -711,10 +716,10 @@ def test_no_pair_is_found_by_chance_in_few_rows():
 
 @pytest.mark.parametrize(("method", "n_fitted"), [("mase-mask", 28), ("mase", 28 + 8)])
 def test_intervals_are_students_with_the_rows_that_are_left(method, n_fitted):
-    """Of the rows (pairs of mirrored ones), a mean for each law, 28 pairs, and the words unless rows are mirrored."""
+    """Of the rows (pairs of mirrored ones), a mean for each component, 28 pairs, and words but of mirrored rows."""
     truth = {(0, 1): -2.5, (4, 5, 6, 7): 1.0, (1, 2, 3, 7): -1.0}
     found = run(with_pairs(truth, size=8), method, n_samples=180)
-    free = found.problem.n - len(found.answered.sample.laws.rates) - n_fitted
+    free = found.problem.n - len(found.answered.sample.components.rates) - n_fitted
     assert 40 < free < 140
     for pair in found.interactions:
         quantile = stats.t.ppf(1 - 0.05 / 2 / 28, free)

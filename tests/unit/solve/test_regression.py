@@ -121,19 +121,19 @@ def test_a_single_word_has_the_effect_that_it_has(design, estimator):
 
 
 def test_rounds_are_mixed_with_the_mask_rates_of_exact_scores():
-    """A score is the mean effect of a word within each law of the rows, weighted by the variance of its coin there."""
+    """A score is the mean effect of a word in each component of the rows, weighted by the variance there."""
     probe, rows = smooth(4, seed=2), every_subset(4)
-    y, laws = probe.function(rows), [(0.5, np.full(4, 0.5)), (0.5, np.full(4, 0.9))]
+    y, components = probe.function(rows), [(0.5, np.full(4, 0.5)), (0.5, np.full(4, 0.9))]
     above = below = 0.0
     for _ in range(3):
-        for share, out in laws:
+        for share, out in components:
             chance = np.prod(np.where(rows == 1, 1 - out, out), axis=1)
             effects = np.array([chance @ (y * (rows[:, word] - 1 + out[word])) for word in range(4)])
             above, below = above + share * effects, below + share * out * (1 - out)
         gamma = above / below
         rank = np.argsort(np.argsort(-gamma))
         out = 0.1 + 0.8 / (1 + np.exp((rank - 4 / 3) / 2))
-        laws = [(0.75, out), (0.25, 1 - out)]
+        components = [(0.75, out), (0.25, 1 - out)]
     found = run(probe, "mase", n_samples=16, design="focused(rounds=3)", estimator="least-squares")
     assert found.estimate.gamma == pytest.approx(gamma, abs=1e-12)
 
@@ -143,7 +143,7 @@ def test_exact_scores_are_those_of_the_laws_that_they_aim_at(effect, shares):
     """Equal mask rates come first, and each step ranks the scores under the mean of the rates that followed."""
     probe, rows = smooth(6, seed=2), every_subset(6)
     y, estimate = probe.function(rows), run(probe, "mase", n_samples=64).estimate
-    found = estimate.gamma if effect == "removed" else estimate.further[effect].gamma
+    found = estimate.gamma if effect == "removed" else estimate.other_effects[effect].gamma
     by_rank = 0.1 + 0.8 / (1 + np.exp((np.arange(6) - 2) / 2))
     out = np.full(6, by_rank.mean())
     for step in range(1, 6):
@@ -274,10 +274,10 @@ def three():
 
 
 def by_hand(answered, responses):
-    """Return least squares with a constant for each law, each row as often as its weight says."""
+    """Return least squares with a constant for each component, each row as often as its weight says."""
     sample = answered.sample
     roots = np.sqrt(sample.weights)
-    table = np.column_stack([sample.deviations, sample.laws.shares.T]) * roots[:, None]
+    table = np.column_stack([sample.deviations, sample.components.shares.T]) * roots[:, None]
     return np.linalg.lstsq(table, responses * roots, rcond=None)[0][: sample.deviations.shape[1]]
 
 
@@ -331,8 +331,8 @@ def test_without_other_classes_nothing_changes():
 def test_what_is_floored_is_counted_for_each_class():
     probe = Zeros(lambda c: c[:, 0], P, output=Output("probabilities", multilabel=True))
     found = measure(probe, resolve("mase-mask", link="log-probability"), 0, np.random.default_rng(0), others=[1, 2])
-    floored = ["floored" in {note.code for note in one.notes} for one in (found, *found.others)]
-    assert floored == [False, True, False]
+    clipped = ["floored" in {note.code for note in one.notes} for one in (found, *found.others)]
+    assert clipped == [False, True, False]
 
 
 @pytest.mark.parametrize("method", ["mase", "kernel-shap", "lime"])

@@ -54,7 +54,7 @@ def test_scores_without_sampling_error_are_means_of_runs_with_their_standard_err
         half = Estimate(scores / 2, nothing, 4.0)
         runs.append((scores, oracle.text))
         other = Solution(Estimate(-scores, nothing, 4.0), -oracle.text, oracle.cost)
-        whole = Estimate(scores, nothing, 4.0, further={"half": half})
+        whole = Estimate(scores, nothing, 4.0, other_effects={"half": half})
         return Solution(whole, oracle.text, oracle.cost, exact=True, others=(other,))
 
     oracle = Oracle.of(noisy(4, 0), "occlusion", "logit", 0, np.ones(4, dtype=bool), binary=True, options=AUTO_QUERY)
@@ -65,7 +65,11 @@ def test_scores_without_sampling_error_are_means_of_runs_with_their_standard_err
     errors = np.maximum(variances, variances.mean()) / n_runs
     assert found.response == pytest.approx(texts.mean())
     assert not found.exact
-    for one, times in ((found.estimate, 1), (found.estimate.further["half"], 0.5), (found.others[0].estimate, -1)):
+    for one, times in (
+        (found.estimate, 1),
+        (found.estimate.other_effects["half"], 0.5),
+        (found.others[0].estimate, -1),
+    ):
         assert one.gamma == pytest.approx(times * scores.mean(axis=0))
         assert one.covariance == pytest.approx(times**2 * np.diag(errors))
     assert found.others[0].response == pytest.approx(-texts.mean())
@@ -335,8 +339,8 @@ def test_a_rule_that_stops_has_asked_every_round(rule):
     early, problem = gamma(rule)
     assert problem.n < 1000
     assert problem.n >= 350 + 2 * 30  # as many as a text of so many words gets by default
-    fair = (problem.laws.rates == 0.5).all(axis=1)
-    assert problem.laws.shares[fair].sum() == pytest.approx(problem.n / 8, abs=1.5)
+    fair = (problem.components.rates == 0.5).all(axis=1)
+    assert problem.components.shares[fair].sum() == pytest.approx(problem.n / 8, abs=1.5)
     assert abs(early - wanted) < 0.6 * abs(fair_coins - wanted)
 
 

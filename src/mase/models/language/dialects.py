@@ -13,9 +13,9 @@ from mase.models.language.server_tokens import (
     COMPLETIONS,
     INCOMPLETE,
     LENGTH,
-    Coder,
     Output,
     Row,
+    TokenClient,
     choices,
     listed,
     number,
@@ -24,7 +24,7 @@ from mase.models.language.server_tokens import (
 from mase.text import Span
 
 if TYPE_CHECKING:
-    from mase.models.language.server_tokens import LocalCoder
+    from mase.models.language.server_tokens import LocalTokenClient
 
 
 # OpenAI writes a piece of a character as "bytes:" and its bytes in hexadecimal.
@@ -360,22 +360,22 @@ class Splitting(Protocol):
 class ByIds:
     """Prompts are sent as ids. The tokens of an answer are the same after every prompt."""
 
-    coder: Coder
+    token_client: TokenClient
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[tuple[int, ...]]:
         """Return n prompts as ids."""
-        return self.coder.prompts(prompts)
+        return self.token_client.prompts(prompts)
 
     def continuation(self, answer: str) -> Continuation:
         """Return the tokens of a given answer."""
-        return self.coder.continuation(answer)
+        return self.token_client.continuation(answer)
 
     def generated(self, output: Output) -> Continuation:
         """Return the tokens of a generated answer, without those that end it."""
         wanted = _written(output)
         if output.ids is None:
             return self.continuation(output.text)
-        beginnings = self.coder.beginnings(output.ids)
+        beginnings = self.token_client.beginnings(output.ids)
         end = next((n for n, text in enumerate(beginnings, 1) if text.strip() == wanted), None)
         if end is None:
             raise ServiceError(
@@ -396,18 +396,18 @@ class ByText:
         How the server is asked.
     ask
         Sends a request to it and returns the answer.
-    coder
+    token_client
         The tokenizer whose chat template turns messages into text; None if there is none.
     """
 
     dialect: EchoText
     ask: Callable[[dict[str, Any]], Any]
-    coder: "LocalCoder | None"
+    token_client: "LocalTokenClient | None"
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[str]:
         """Return n prompts as texts."""
-        if self.coder is not None:
-            return self.coder.texts(prompts)
+        if self.token_client is not None:
+            return self.token_client.texts(prompts)
         texts = [prompt for prompt in prompts if isinstance(prompt, str)]
         if len(texts) != len(prompts):
             raise CapabilityError(

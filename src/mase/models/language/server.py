@@ -14,11 +14,19 @@ from mase.models.http.client import Client, Connection, ConnectionOptions
 from mase.models.http.service import check_batch_size
 from mase.models.language.base import Continuation, Cut, LanguageModel, Prompt
 from mase.models.language.dialects import ByIds, ByText, Echo, EchoText, LlamaCpp, Splitting, Vllm
-from mase.models.language.server_tokens import INCOMPLETE, Coder, Dialect, LlamaCppCoder, Output, Row, VllmCoder
+from mase.models.language.server_tokens import (
+    INCOMPLETE,
+    Dialect,
+    LlamaCppTokenClient,
+    Output,
+    Row,
+    TokenClient,
+    VllmTokenClient,
+)
 from mase.models.names import check_url
 
 if TYPE_CHECKING:
-    from mase.models.language.server_tokens import LocalCoder
+    from mase.models.language.server_tokens import LocalTokenClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +162,16 @@ def open_server(
         raise OptionError(f"dialect is {dialect!r:.60}, expected 'auto', {', '.join(map(repr, DIALECTS))}")
     native = dialect == "llama.cpp" or (dialect == "auto" and _is_llama_cpp(client))
     local = None if tokenizer is None else _local(tokenizer, model)
-    coder = local or (_coder(client, model, native=native) if dialect != "echo-text" else None)
+    token_client = local or (_coder(client, model, native=native) if dialect != "echo-text" else None)
     if dialect != "auto":
         names = [dialect]
     elif native:
         names = ["llama.cpp"]
     else:
-        names = ["echo-text"] if coder is None else ["vllm", "echo", "echo-text"]
+        names = ["echo-text"] if token_client is None else ["vllm", "echo", "echo-text"]
     errors: dict[str, ServiceError] = {}
     for name in names:
-        server = _server(client, DIALECTS[name](model), coder, local, batch_size)
+        server = _server(client, DIALECTS[name](model), token_client, local, batch_size)
         try:
             check(server, tolerance)
         except ServiceError as error:
@@ -181,22 +189,22 @@ def _is_llama_cpp(client: Client) -> bool:
     return isinstance(answer, dict) and "default_generation_settings" in answer
 
 
-def _local(tokenizer: Any, owner: str) -> "LocalCoder":
-    from mase.models.language.server_tokens import LocalCoder  # which needs torch
+def _local(tokenizer: Any, owner: str) -> "LocalTokenClient":
+    from mase.models.language.server_tokens import LocalTokenClient  # which needs torch
 
-    return LocalCoder.of(tokenizer, owner)
+    return LocalTokenClient.of(tokenizer, owner)
 
 
-def _coder(client: Client, model: str, *, native: bool) -> Coder | None:
+def _coder(client: Client, model: str, *, native: bool) -> TokenClient | None:
     """Return the server as the one who turns texts into token ids; None if it does not."""
     if native:
-        return LlamaCppCoder(client)
-    coder = VllmCoder(client, model)
+        return LlamaCppTokenClient(client)
+    token_client = VllmTokenClient(client, model)
     try:
-        coder.continuation("a")
+        token_client.continuation("a")
     except (ServiceError, EmptyTextError):  # or the route is another server's, which reads another key
         return None
-    return coder
+    return token_client
 
 
 def _chats(client: Client, model: str) -> bool:
@@ -211,17 +219,21 @@ def _chats(client: Client, model: str) -> bool:
 
 
 def _server(
-    client: Client, dialect: Dialect, coder: Coder | None, local: "LocalCoder | None", batch_size: int | None
+    client: Client,
+    dialect: Dialect,
+    token_client: TokenClient | None,
+    local: "LocalTokenClient | None",
+    batch_size: int | None,
 ) -> Server:
     splitting: Splitting
     if isinstance(dialect, EchoText):
         splitting = ByText(dialect, lambda body: client.post(dialect.path, [body])[0], local)
-    elif coder is None:
+    elif token_client is None:
         raise CapabilityError(
             f"{client.url} has no /tokenize, expected the tokenizer of the model as tokenizer, or dialect='echo-text'"
         )
     else:
-        splitting = ByIds(coder)
+        splitting = ByIds(token_client)
     return Server(client, dialect, splitting, batch_size or dialect.batch_size)
 
 

@@ -110,7 +110,7 @@ def number(value: Any, token: str) -> float:
     return min(float(value), 0.0)
 
 
-class Coder(Protocol):
+class TokenClient(Protocol):
     """Turns prompts and answers into token ids, and ids into text."""
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[tuple[int, ...]]:
@@ -127,7 +127,7 @@ class Coder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class VllmCoder:
+class VllmTokenClient:
     """The routes `/tokenize`, which applies the chat template to `messages`, and `/detokenize` of vLLM."""
 
     client: Client
@@ -159,7 +159,7 @@ class VllmCoder:
 
 
 @dataclass(frozen=True, slots=True)
-class LlamaCppCoder:
+class LlamaCppTokenClient:
     """The routes `/tokenize`, `/detokenize` and `/apply-template` of the server of llama.cpp."""
 
     client: Client
@@ -185,10 +185,10 @@ class LlamaCppCoder:
         return [_ids(answer) for answer in self.client.post("/tokenize", bodies)]
 
 
-def _continuation(answer: str, ids: tuple[int, ...], coder: Coder) -> Continuation:
+def _continuation(answer: str, ids: tuple[int, ...], token_client: TokenClient) -> Continuation:
     if not ids:
         raise EmptyTextError(f"answer {answer!r:.60} has no token, expected at least one")
-    beginnings = coder.beginnings(ids)
+    beginnings = token_client.beginnings(ids)
     # Some tokenizers read a text without its first space.
     unread = answer.removesuffix(beginnings[-1]) if answer.endswith(beginnings[-1]) else ""
     return Continuation(answer, ids, grown(answer, [unread + beginning for beginning in beginnings]))
@@ -209,14 +209,14 @@ def _text(answer: Any, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalCoder:
-    """A tokenizer of transformers. See `mase.models.language.server_tokens.Coder`."""
+class LocalTokenClient:
+    """A tokenizer of transformers. See `mase.models.language.server_tokens.TokenClient`."""
 
     tokenizer: PromptTokenizer
 
     @classmethod
-    def of(cls, tokenizer: Any, owner: str) -> "LocalCoder":
-        """Return the coder of a tokenizer."""
+    def of(cls, tokenizer: Any, owner: str) -> "LocalTokenClient":
+        """Return the token_client of a tokenizer."""
         transformers = sys.modules.get("transformers")
         if transformers is None or not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
             raise OptionError(

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 from mase.errors import EmptyTextError, ServiceError
 from mase.models.language.base import Continuation
 from mase.models.language.dialects import ByIds, ByText, Echo, Echoed, EchoText, LlamaCpp, Vllm
-from mase.models.language.server_tokens import LocalCoder, Output, Row, VllmCoder
+from mase.models.language.server_tokens import LocalTokenClient, Output, Row, VllmTokenClient
 
 PROMPT, TEXT = "It is in", " Paris."
 
@@ -197,19 +197,19 @@ class Coded:
     ],
 )
 def test_spans_cover_the_answer(tokenizer, answer, pieces):
-    found = ByIds(VllmCoder(Coded(tokenizer), "m")).continuation(answer)
+    found = ByIds(VllmTokenClient(Coded(tokenizer), "m")).continuation(answer)
     assert [answer[start:end] for start, end in found.spans] == pieces
     assert found.ids == local(tokenizer).continuation(answer).ids
 
 
 def local(tokenizer):
-    return ByIds(LocalCoder.of(tokenizer, "m"))
+    return ByIds(LocalTokenClient.of(tokenizer, "m"))
 
 
 def test_a_server_that_takes_text_puts_the_first_token_before_it():
     tokenizer = copy.deepcopy(engine(True).tokenizer)
     tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
-    by_text = ByText(EchoText("m"), None, LocalCoder.of(tokenizer, "m"))
+    by_text = ByText(EchoText("m"), None, LocalTokenClient.of(tokenizer, "m"))
     messages = [{"role": "user", "content": "Who?"}]
     assert by_text.prompts([messages, "<s>Who?"]) == [engine().chat(messages), "<s>Who?"]
 
