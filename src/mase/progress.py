@@ -23,6 +23,7 @@ from mase.rng import untouched
 from mase.solve.strategy import Solution
 
 T = TypeVar("T")
+R = TypeVar("R")
 _THREADS = 2  # texts that are explained at the same time where the model waits
 
 
@@ -94,14 +95,14 @@ def tracked(texts: Iterable[T]) -> Iterable[T]:
     return track(texts, "explaining", console=Console(stderr=True))
 
 
-def each(texts: Iterable[T], explain: Callable[[T], Attribution], *, ahead: bool = False) -> Iterator[Attribution]:
-    """Yield the attribution of each text, in order. An error gets a note of the number of its text.
+def each(texts: Iterable[T], explain: Callable[[T], R], *, ahead: bool = False) -> Iterator[R]:
+    """Yield the result of each text, in order. An error gets a note of the number of its text.
 
     With `ahead` the next text is begun in a second thread, so that a model that waits for its device or a server is
     asked about it while the scores of the text before are computed. A batch holds rows of one text in any case.
     """
 
-    def explained(number: int, text: T) -> Attribution:
+    def explained(number: int, text: T) -> R:
         try:
             return explain(text)
         except MaseError as error:
@@ -111,7 +112,7 @@ def each(texts: Iterable[T], explain: Callable[[T], Attribution], *, ahead: bool
     if not ahead:
         yield from starmap(explained, enumerate(texts))
         return
-    pool, begun = ThreadPoolExecutor(_THREADS, "mase-explain"), deque[Future[Attribution]]()
+    pool, begun = ThreadPoolExecutor(_THREADS, "mase-explain"), deque[Future[R]]()
     try:
         for number, text in enumerate(texts):
             begun.append(pool.submit(explained, number, text))

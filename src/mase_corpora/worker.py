@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mase.attribution.attribution import Attribution
 from mase.defaults import is_real
 from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
 from mase.models.origin import identity_in_run
 from mase.models.scores import show_example
 from mase.platforms import asks_to_end
+from mase.progress import each
 from mase.provenance import environment
 from mase.sources.rows import Item
 from mase.target import Question
@@ -148,34 +150,43 @@ class Worker:
         show_example(self.explainer.model, recipe.example)
         self.description = Description.of(self.explainer, recipe.question)
 
-    def explain(self, task: Task, begin: Callable[[int], None] = lambda row: None) -> Mapping[str, pa.Table]:
+    def explain(self, task: Task, begin: Callable[[int], None] | None = None) -> Mapping[str, pa.Table]:
         """Return the tables of the texts of a task. A text that cannot be explained is a row with the error.
 
-        `begin` is called with the row of each text before it is explained.
+        `begin` is called with the row of each text before it is explained. Without it, a model that waits for its
+        device is asked about a text while the scores of the one before are computed.
         """
         recipe = self.recipe
         rows = Rows(recipe.kept, documents=recipe.documents, worker=self.name)
-        for item in task.items:
-            begin(item.row)
+
+        def explained(item: Item) -> tuple[Item, Attribution | tuple[str, str], float]:
+            if begin is not None:
+                begin(item.row)
             started = time.perf_counter()
             with _limited(recipe.timeout):
-                self._add(item, rows, started)
+                return item, self._found(item), time.perf_counter() - started
+
+        # Whoever is told where it is has one text at a time.
+        ahead = begin is None and recipe.timeout is None and getattr(self.explainer.model, "waits", False)
+        for item, found, seconds in each(task.items, explained, ahead=ahead):
+            if isinstance(found, tuple):
+                rows.add_failure(item, *found, seconds)
+            else:
+                rows.add(item, found, seconds)
         return rows.tables()
 
-    def _add(self, item: Item, rows: Rows, started: float) -> None:
+    def _found(self, item: Item) -> Attribution | tuple[str, str]:
+        """Return the attribution of a text, or the type and the message of the error that it costs."""
         try:
             if item.error is not None:
                 raise item.error
             assert item.text is not None
             asked = self.recipe.question
-            attribution = self.explainer(item.text, target=asked.target, against=asked.against)
+            return self.explainer(item.text, target=asked.target, against=asked.against)
         except self._costs_a_text as error:
             if asks_to_end(error):
                 raise
-            message = " ".join(str(error).split()) or "the model raised it, without a message"
-            rows.add_failure(item, type(error).__name__, message, time.perf_counter() - started)
-        else:
-            rows.add(item, attribution, time.perf_counter() - started)
+            return type(error).__name__, " ".join(str(error).split()) or "the model raised it, without a message"
 
 
 @contextmanager

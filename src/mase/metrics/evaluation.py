@@ -25,6 +25,7 @@ from mase.metrics.perturbation import spearman_table
 from mase.models.base import Model
 from mase.models.open import adapt
 from mase.options import names_of, values_of
+from mase.progress import each
 from mase.provenance import installed
 from mase.registry import unknown
 from mase.rng import stream_key
@@ -494,14 +495,9 @@ def evaluate(
         fixed=fixed,
         background=background,
     )
-    evaluated = []
-    for number, (text, attribution) in enumerate(zip(all_texts, given, strict=True)):
-        try:
-            evaluated.append(evaluator(text, attribution))
-        except MaseError as error:
-            error.add_note(f"at text number {number}, counted from 0")
-            raise
-    return collect(evaluator, evaluated)
+    ahead = getattr(evaluator.model, "waits", False)
+    evaluated = each(zip(all_texts, given, strict=True), lambda one: evaluator(*one), ahead=ahead)
+    return collect(evaluator, list(evaluated))
 
 
 def collect(
