@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -65,48 +66,21 @@ def cite_chat(
     OptionError
         If an option is invalid.
     """
-    if archive is not None:
-        chat = chat.archived(archive)
-    try:
-        return _cited(chat, conversation, answer, measure, embedding, proxy, on_progress, options)
-    finally:
+    compared, k = measures(measure, label=chat.reader, embedding=embedding), check_evidence(options.get("evidence", 1))
+    with ExitStack() as stack:
         if archive is not None:
-            chat.close()
-
-
-def _cited(
-    chat: Chat,
-    conversation: Conversation,
-    answer: str | None,
-    measure: Measured,
-    embedding: Any,
-    proxy: Chat | None,
-    on_progress: Listener | None,
-    options: CiteOptions,
-) -> Attribution:
-    compared = measures(measure, label=chat.reader, embedding=embedding)
-    k = check_evidence(options.get("evidence", 1))
-    before = chat.bill
-    explained = chat.reply(conversation.messages(conversation.document.content)).text if answer is None else answer
-    _check(chat, explained, compared[0].name)
-    model = ChatAnswer(chat, conversation, explained, compared, generated=answer is None)
-    model.n_after = 2 * k
-    if proxy is not None:
-        own = proxy.reply(conversation.messages(conversation.document.content)).text
-        model.proxy = ChatAnswer(proxy, conversation, own, compared, generated=True)
-    settings: CiteOptions = {"method": METHOD, "units": UNITS, **options, "evidence": 0}
-    explainer = Explainer(model, **settings)
-    found = explainer(conversation.document, target="all", on_progress=on_progress)
-    found = _tested(found, model, k)
-    bill = chat.bill
-    used = replace(
-        bill,
-        requests=bill.requests - before.requests,
-        prompt_tokens=bill.prompt_tokens - before.prompt_tokens,
-        completion_tokens=bill.completion_tokens - before.completion_tokens,
-        cost=None if bill.cost is None or before.cost is None else bill.cost - before.cost,
-    )
-    return replace(found, notes=(*found.notes, Note("requests", f"{used}")))
+            chat = stack.enter_context(closing(chat.archived(archive)))
+        before, whole = chat.bill, conversation.messages(conversation.document.content)
+        explained = chat.reply(whole).text if answer is None else answer
+        _check(chat, explained, next(iter(compared)))
+        model = ChatAnswer(chat, conversation, explained, compared, generated=answer is None)
+        model.n_after = 2 * k
+        if proxy is not None:
+            model.proxy = ChatAnswer(proxy, conversation, proxy.reply(whole).text, compared, generated=True)
+        settings: CiteOptions = {"method": METHOD, "units": UNITS, **options, "evidence": 0}
+        found = Explainer(model, **settings)(conversation.document, target="all", on_progress=on_progress)
+        found = _tested(found, model, k)
+        return replace(found, notes=(*found.notes, Note("requests", f"{chat.bill - before}")))
 
 
 def _check(chat: Chat, explained: str, measure: str) -> None:
@@ -134,15 +108,15 @@ def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
         replies = model.chat.replies([(model.messages(content), 0) for content in (*without, *only)])
     except BudgetSpentError as error:
         return replace(found, notes=(*found.notes, Note("budget-spent", f"{error}; there is no evidence")))
-    values = model.measures[0].values([reply.text for reply in replies], model.explained)
-    changed = [
-        Changed(units, found.target, None, None, value) for units, value in zip((*best, *best), values, strict=True)
-    ]
+    values = model.measures[model.labels[0]]([reply.text for reply in replies], model.answer.text)
+    both = zip((*best, *best), values, strict=True)
+    changed = [Changed(units, found.target, None, None, value) for units, value in both]
     n, first = len(best), shortened(found.units[best[0][0]].text, 80)
     new, alone = (shortened(replies[at].text, 200) for at in (0, n))
     message = f"without {first!r} the answer is {new!r}, and from it alone {alone!r}"
     evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, found.target)
-    n_queries = found.fit.n_queries + (0 if found.responses[0].exact else len(replies))
+    n_known = len(replies) if found.responses[0].exact else 0  # all subsets were asked before
+    n_queries = found.fit.n_queries + sum(1 + reply.n_rejected for reply in replies) - n_known
     return replace(
         found,
         evidence=evidence,

@@ -129,24 +129,26 @@ BETWEEN_LINES = 60.0
 
 
 @contextmanager
-def evaluations(doing: str) -> Iterator[Listener]:
+def evaluations(doing: str, spent: Callable[[], str] | None = None) -> Iterator[Listener]:
     """Yield a listener that shows the evaluations of one explanation: a bar, or a line per minute.
 
-    Nothing is shown at the end, nor before the first evaluations.
+    Nothing is shown at the end, nor before the first evaluations. `spent` says what the evaluations cost so far.
     """
     console, next_line = Console(stderr=True), time.perf_counter() + BETWEEN_LINES
     has_bar = _is_terminal(console)
-    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True, disable=not has_bar) as bar:
-        task = bar.add_task(doing, total=None)
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[spent]}"))
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True, disable=not has_bar) as bar:
+        task = bar.add_task(doing, total=None, spent="")
 
         def listen(progress: Progress) -> None:
             nonlocal next_line
             total = max(progress.n_samples, progress.n_asked)  # checks and repetitions come on top of the samples
-            bar.update(task, total=total, completed=progress.n_asked)
+            cost = "" if spent is None else spent()
+            bar.update(task, total=total, completed=progress.n_asked, spent=cost)
             if not has_bar and time.perf_counter() >= next_line:
                 next_line += BETWEEN_LINES
-                _tell(f"{doing}: {progress.n_asked:,} of {counted(total, 'evaluation')}")
+                done = f"{progress.n_asked:,} of {counted(total, 'evaluation')}"
+                _tell(f"{doing}: {', '.join(filter(None, (done, cost)))}")
 
         yield listen
 
@@ -177,6 +179,8 @@ class ProgressBar:
         How many texts are worked on at the same time.
     shown
         Whether anything is shown.
+    spent
+        Says what the texts cost so far.
 
     Attributes
     ----------
@@ -193,6 +197,7 @@ class ProgressBar:
         earlier: int = 0,
         workers: int = 1,
         shown: bool = True,
+        spent: Callable[[], str] | None = None,
     ) -> None:
         console = Console(stderr=True)
         columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
@@ -201,7 +206,7 @@ class ProgressBar:
         self._task = self._bar.add_task(doing, total=total, completed=earlier, pace="")
         self.total, self.earlier = total, earlier
         self._workers, self._at, self._n_together = workers, 0.0, 1
-        self._doing, self._done, self._shown = doing, done, shown
+        self._doing, self._done, self._shown, self._spent = doing, done, shown, spent
         self._began = self._next_line = time.perf_counter()
         self.n_done = self.n_failed = 0
 
@@ -268,7 +273,8 @@ class ProgressBar:
     @property
     def _pace(self) -> str:
         left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
-        return f"{self.per_second:.3g} texts per second{left}"
+        spent = "" if self._spent is None else f", {self._spent()}"
+        return f"{self.per_second:.3g} texts per second{left}{spent}"
 
     def __str__(self) -> str:
         done = f"{self.earlier + self.n_done:,}"

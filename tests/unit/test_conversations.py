@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.chat_server import ROUTE, TOOL, chat_served, look_up
+from tests.chat_server import ROUTE, TOOL, answered, chat_served, look_up, told
+from tests.servers import status
 
 import mase
 from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionError
@@ -54,6 +55,15 @@ def test_every_request_counts(n_samples):
     found = mase.cite(Chat(call), n_samples=n_samples, **CONTEXT)
     assert call.n <= n_samples
     assert call.n == found.fit.n_queries
+
+
+def test_requests_that_failed_and_were_charged_count_too(tmp_path):
+    body = b'{"usage": {"prompt_tokens": 10}}'
+    with chat_served() as (url, double):
+        double.faults = [status(500, body=body) if i in (0, 9) else told(answered(ONE.answer)) for i in range(40)]
+        found = mase.cite(Chat.openai(url, "m", concurrency=1), archive=tmp_path / "a", n_samples=24, **CONTEXT)
+        assert len(double.asked(ROUTE)) == found.fit.n_queries == 24
+        assert mase.cite(Chat.openai(url, "m"), archive=tmp_path / "a", n_samples=24, **CONTEXT) == found
 
 
 def test_few_parts_are_asked_in_all_subsets():
@@ -232,6 +242,8 @@ def test_the_result_is_saved_and_shown(tmp_path):
     page = (tmp_path / "x.html").read_text()
     assert "Cleo swims." in page
     assert "<b>look-up" not in page
+    assert "increases the agreement of new answers with this one" in page
+    assert "probability of the answer" not in page
     shown = str(found)
     assert "note: without 'Cleo swims.'" in shown
     assert "warning: without" not in shown

@@ -22,6 +22,19 @@ def test_a_line_now_and_then_and_one_at_the_end(capsys, monkeypatch):
     assert lines[1].startswith("2 texts explained, 1 failed, ")
 
 
+@pytest.mark.parametrize("spent", ["3 requests, 7 tokens, 0.1 in the unit of the prices"])
+def test_a_bar_says_what_is_spent(spent, capsys, monkeypatch):
+    monkeypatch.setattr(module, "_is_terminal", lambda console: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    with evaluations("citing", lambda: spent) as listener:
+        listener(Evaluations(3, 64))
+    assert spent in capsys.readouterr().err
+    with ProgressBar(10, spent=lambda: spent) as progress:
+        progress.step()
+        assert spent in str(progress)
+
+
 def test_no_line_before_it_is_due_and_none_if_hidden(capsys, monkeypatch):
     with ProgressBar(10) as progress:
         progress.step()
@@ -44,6 +57,9 @@ def test_evaluations_of_one_explanation_are_a_line_now_and_then(capsys, monkeypa
     with evaluations("citing") as listener:
         listener(Evaluations(3, 64))
     assert capsys.readouterr().err == "citing: 3 of 64 evaluations\n"
+    with evaluations("citing", lambda: "7 tokens") as listener:
+        listener(Evaluations(3, 64))
+    assert capsys.readouterr().err == "citing: 3 of 64 evaluations, 7 tokens\n"
     monkeypatch.setattr(module, "BETWEEN_LINES", 60.0)
     with evaluations("citing") as listener:
         listener(Evaluations(3, 64))

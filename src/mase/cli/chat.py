@@ -12,20 +12,19 @@ from mase.cli.options import comma_separated, options
 from mase.errors import DataError
 
 if TYPE_CHECKING:
-    from mase.models.base import Model
     from mase.models.chat.chat import Chat
     from mase.models.chat.parts import Conversation
 
 
-def _prices(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
-    items = comma_separated(context, option, value)
-    if items is None:
-        return None
+def _prices(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, ...] | None:
     try:
-        of_prompts, of_answers = map(float, items)
+        items = comma_separated(context, option, value)
+        prices = None if items is None else tuple(map(float, items))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no pair of prices, expected IN,OUT as in 0.15,0.6") from None
-    return of_prompts, of_answers
+        prices = ()
+    if prices is not None and len(prices) != 2:
+        raise click.BadParameter(f"{value!r} is no pair of prices, expected IN,OUT as in 0.15,0.6")
+    return prices
 
 
 # Of every command that asks a chat model; they are taken out of the options by `taken`.
@@ -83,16 +82,19 @@ _SHARED = (
 
 
 def taken(given: dict[str, Any], *more: str) -> dict[str, Any]:
-    """Take the options of chat models out of those of a command, after a check that they are given with --chat.
+    """Take the options of chat models out of those of a command, without those that were not given.
 
-    Options that were not given are left out.
+    They have to be given with --chat.
     """
     found = {name: value for name in (*_SHARED, *more) if (value := given.pop(name)) not in (None, False)}
-    found = {name.removeprefix("chat_"): value for name, value in found.items()}
     without = next((name for name in found if name != "chat"), None)
     if without is not None and "chat" not in found:
-        raise click.UsageError(f"got --{without.replace('_', '-')} without --chat, expected both")
+        raise click.UsageError(f"got {_option(without)} without --chat, expected both")
     return found
+
+
+def _option(name: str) -> str:
+    return f"--{name.removeprefix('chat_').replace('_', '-')}"
 
 
 def is_typed(name: str) -> bool:
@@ -107,36 +109,28 @@ def open_chat(
     from mase.models.chat.chat import Chat
     from mase.models.user_code import is_code, object_of
 
-    given = {name: value for name, value in chosen.items() if name not in ("chat", "token_env", "temperature")}
-    if "archive" not in given and outputs:
-        given["archive"] = f"{outputs[0]}.answers.jsonl"
-    sent = {name: chosen[name] for name in ("token_env", "temperature") if name in chosen}
+    given: dict[str, Any] = {name.removeprefix("chat_"): value for name, value in chosen.items() if name != "chat"}
+    archive = given.setdefault("archive", f"{outputs[0]}.answers.jsonl" if outputs else None)
     if server is not None:
-        tokens: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
-        return _closed_at_end(Chat.openai(server, typed, **given, **sent, **tokens))
-    if typed is None or not is_code(typed):
+        given |= {} if max_tokens is None else {"max_tokens": max_tokens}
+        chat = Chat.openai(server, typed, **given)
+    elif typed is None or not is_code(typed):
         raise click.UsageError("got --chat without --server, expected --server URL -m NAME, or code: -m file.py:name")
-    if sent:
-        raise click.UsageError(f"got --{next(iter(sent)).replace('_', '-')} with code, expected none: it decides")
-    found = object_of(typed)
-    if isinstance(found, Chat):
-        return _closed_at_end(found if "archive" not in given else found.archived(given["archive"]))
-    return _closed_at_end(Chat(found, **{"name": typed, **given}))
-
-
-def _closed_at_end(chat: "Chat") -> "Chat":
+    else:
+        _check_decided(chosen, "token_env", "temperature")
+        found = object_of(typed)
+        if isinstance(found, Chat):
+            _check_decided(chosen, *(name for name in chosen if name not in ("chat", "archive")))
+            chat = found if archive is None else found.archived(archive)
+        else:
+            chat = Chat(found, name=typed, **given)
     click.get_current_context().call_on_close(chat.close)
     return chat
 
 
-def open_classifier(
-    typed: str, server: str | None, chosen: Mapping[str, Any], outputs: Sequence[str], *, max_tokens: int | None
-) -> "Model":
-    """Return the classifier that labels make of the chat model of a command."""
-    from mase.models.open import adapt
-
-    name = typed if is_typed("model") else None
-    return adapt(open_chat(name, server, chosen, outputs, max_tokens=max_tokens))
+def _check_decided(chosen: Mapping[str, Any], *names: str) -> None:
+    for name in (name for name in names if name in chosen):
+        raise click.UsageError(f"got {_option(name)} with code, expected none: the code decides")
 
 
 def read_messages(file: str) -> list[Any]:

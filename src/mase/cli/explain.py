@@ -1,5 +1,6 @@
 """The commands `mase explain` and `mase cite`."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,7 @@ def explain(
       mase explain -m classifier.py:predict_proba "Not bad at all."
       mase explain --chat --server http://localhost:8000 --labels positive,negative -i reviews.csv -o found.jsonl
     """
-    from mase.cli.chat import open_classifier, taken
+    from mase.cli.chat import is_typed, open_chat, taken
     from mase.cli.explaining import Destinations, Expected, run
     from mase.cli.files import Files, Policy, check_files
     from mase.cli.inputs import read_texts
@@ -162,11 +163,15 @@ def explain(
     from mase.cli.options import open_model, set_longest_answer
     from mase.explainer import Explainer
     from mase.models.locks import configure
+    from mase.models.open import adapt
+    from mase.progress import evaluations
     from mase.target import Question, listed
 
     with aside():
         if chat:
-            loaded = open_classifier(model, server, chat, names, max_tokens=max_new_tokens)
+            named = model if is_typed("model") else None
+            asked = open_chat(named, server, chat, names, max_tokens=max_new_tokens)
+            loaded = adapt(asked)
         else:
             loaded = open_model(model, server, download=download, device=device, trust_remote_code=trust_remote_code)
             set_longest_answer(loaded, max_new_tokens)
@@ -176,13 +181,17 @@ def explain(
         classes = listed(target, explainer.model.labels if "," in (target or "") else ())
         expected = Expected.of(explainer, Question(classes, against))
 
+    spent = (lambda: str(asked.bill)) if chat else None
+
     def explain_one(text: "str | Document") -> "Attribution":
-        with aside():
-            found = explainer(text, target=classes, against=against)
+        bar = evaluations("explaining", spent) if chat and inputs.total == 1 else nullcontext()
+        with aside(), bar as listener:
+            told: dict[str, Any] = {} if listener is None else {"on_progress": listener}
+            found: Attribution = explainer(text, target=classes, against=against, **told)
         return replace(found, model=dict(expected.identity))
 
     destinations = Destinations(as_json, claims.record, claims.others, heat_maps=not quiet, details=details)
-    run(inputs, explain_one, destinations, expected)
+    run(inputs, explain_one, destinations, expected, spent)
 
 
 class _SeveralFiles(click.Command):
@@ -359,7 +368,7 @@ def cite(
     def explain(_: object) -> "Attribution":
         if chat:
             told_of_cost(opened, conversation, asked)
-        with aside(), evaluations("citing") as listener:
+        with aside(), evaluations("citing", (lambda: str(opened.bill)) if chat else None) as listener:
             return citing.cite(opened, context=texts or None, on_progress=listener, **asked)
 
     run(

@@ -335,10 +335,16 @@ class Destinations:
         return [screen] if self.heat_maps else []
 
 
-def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Expected | None = None) -> None:
+def run(
+    texts: Texts,
+    explain: Explain,
+    destinations: Destinations,
+    expected: Expected | None = None,
+    spent: Callable[[], str] | None = None,
+) -> None:
     """Explain every text that has no result, pass the results to every output, and exit with 1 if any text ever failed.
 
-    Without `expected`, there is no file to resume from.
+    Without `expected`, there is no file to resume from. The bar also says what was `spent`.
     """
     record = None if destinations.record is None else JsonFile(destinations.record)
     files = [WholeFile(claim, form) for claim, form in destinations.files]
@@ -347,7 +353,9 @@ def run(texts: Texts, explain: Explain, destinations: Destinations, expected: Ex
         for file in reversed(files_and_record):  # so that the record is closed before the other files are made
             stack.enter_context(file)
         before = _Earlier() if record is None or expected is None else _skip(record, texts, expected, files)
-        progress = stack.enter_context(ProgressBar(None if texts.total is None else texts.total - before.n))
+        progress = stack.enter_context(
+            ProgressBar(None if texts.total is None else texts.total - before.n, spent=spent)
+        )
         outputs = [*files_and_record, *destinations.stream(progress, numbered=texts.total != 1)]
         try:
             for line in texts.lines:

@@ -1,7 +1,7 @@
 """A control variate: what a cheap model says of the same rows lowers the error of scores, and leaves no bias."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,20 +11,6 @@ from mase.solve.oracle import Oracle
 # Pairs of rows that the cheap model is asked for, beside those of the design.
 _MANY = 256
 _NOTHING = 1e-9
-
-
-@runtime_checkable
-class ControlledProbe(Protocol):
-    """A probe with a cheap model beside its own."""
-
-    @property
-    def has_control(self) -> bool:
-        """Whether there is one."""
-        ...
-
-    def control(self, coordinates: Floats) -> Floats:
-        """Return the scores `(n, k)` of the cheap model at coordinates `(n, p)` of zeros and ones."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +23,16 @@ class Control:
     regression of what single parts leave of d on what they leave of e. For each pair, b is that of all other pairs
     (cross-fitting), so that a cheap model which misleads costs nothing but chance.
 
-    Attributes
-    ----------
-    oracle
-        Asks the cheap model.
-    effects, errors
-        beta `(p,)`, and its standard errors.
     """
 
-    oracle: Oracle
-    effects: Floats
-    errors: Floats
+    oracle: Oracle  # the method `control` of its probe returns the scores `(n, k)` of the cheap model
+    effects: Floats  # beta `(p,)`
+    errors: Floats  # its standard errors `(p,)`
 
     @classmethod
     def of(cls, oracle: Oracle) -> Self | None:
         """Return the control of an oracle whose probe has a cheap model; None without one."""
-        probe = oracle.probe
-        if not isinstance(probe, ControlledProbe) or not probe.has_control:
+        if not getattr(oracle.probe, "has_control", False):
             return None
         p = oracle.size
         found = cls(oracle, np.zeros(p), np.zeros(p))
@@ -71,9 +50,8 @@ class Control:
 
     def differences(self, halves: Floats) -> Floats:
         """Return the differences `(m,)` of the cheap model's responses to rows `(m, p)` and to their complements."""
-        probe, n = self.oracle.probe, len(halves)
-        assert isinstance(probe, ControlledProbe)
-        rows = np.ones((2 * n, len(probe.scale)))
+        probe: Any = self.oracle.probe
+        n, rows = len(halves), np.ones((2 * len(halves), len(probe.scale)))
         rows[:, self.oracle.active] = np.concatenate([halves, 1 - halves])
         responses = self.oracle.respond(probe.control(rows))
         return np.asarray(responses[:n] - responses[n:])

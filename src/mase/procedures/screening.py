@@ -95,7 +95,9 @@ class Screening(Strategy):
             oracle = replace(oracle, consistency=UNCHECKED)
         control = Control.of(oracle)
         rows, scores, ended = self._asked(oracle, budget, rng, stopping, control)
-        return self._solution(oracle, Answered(_sample(rows), scores, None), stopping, ended, control)
+        n, p = rows.shape
+        sample = Sample(rows, rows - 0.5, np.ones(n), False, 0.5, Covariance(np.full(p, 0.5)))  # of fair coins
+        return self._solution(oracle, Answered(sample, scores, None), stopping, ended, control)
 
     def solved_again(self, answered: Answered, oracle: Oracle, stopping: Stopping) -> Solution:
         """Return the solution for the class or measure of another oracle from rows that were asked for one of them."""
@@ -105,29 +107,33 @@ class Screening(Strategy):
         self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping, control: Control | None
     ) -> tuple[Floats, Floats, Note | None]:
         """Return the rows `(n, p)` in pairs, then those that were asked again, with their scores `(n, k)`."""
-        p, noisy = oracle.size, varies(oracle)
+        p, noisy = oracle.size, _varies(oracle)
         everything = 2**p <= budget + 1  # the text itself is known
         goal = 2**p if everything else budget - budget % 2
         halves = _every_half(p, rng) if everything else _halves(p, goal // 2, rng)
         size = 2 * _ROUND if stopping.ruled else max(2 * _ROUND, oracle.probe.batch_size)
-        rows, scores = np.empty((0, p)), np.empty((0, oracle.start.shape[1]))
+        rows, scores, n_rejected = np.empty((0, p)), np.empty((0, oracle.start.shape[1])), 0
         try:
-            while len(rows) < goal:
-                done, n = len(rows) // 2, min(size, goal - len(rows)) // 2
+            while n := min(size, goal - len(rows) - (0 if everything else n_rejected)) // 2:
+                done = len(rows) // 2
                 chosen = halves[done : done + n]
                 if not everything and done >= self.share * goal / 2:
                     chosen = _crossed(chosen, self._selected(*_differences(rows, oracle.respond(scores))), rng)
                 more = np.stack([chosen, 1 - chosen], axis=1).reshape(-1, p)
                 scores, rows = np.concatenate([scores, oracle.scores(more)]), np.concatenate([rows, more])
+                charged: int = getattr(oracle.probe, "n_rejected", 0)
+                oracle.cost.n_queries, n_rejected = oracle.cost.n_queries + charged - n_rejected, charged
                 if everything or stopping.never or len(rows) < 2 * _least(p):
                     continue
                 if stopping.enough(self._estimate(rows, oracle.respond(scores), control, noisy=bool(noisy))):
                     break
             if everything and noisy is not False:
-                repeats = _shuffled(goal, min(budget + 1 - goal, _MOST_REPEATS * goal), rng)
-                rows, scores = _repeated(oracle, rows, scores, repeats[: None if noisy else _CHECKED])
+                n_again = min(budget + 1 - goal, _MOST_REPEATS * goal)
+                orders = [rng.permutation(goal) for _ in range(-(-n_again // goal))]
+                again = np.array(orders, dtype=np.intp).ravel()[:n_again]  # each as often as any other, but for one
+                rows, scores = _repeated(oracle, rows, scores, again[: None if noisy else _CHECKED])
                 if noisy is None and _differ(rows, scores):
-                    rows, scores = _repeated(oracle, rows, scores, repeats[_CHECKED:])
+                    rows, scores = _repeated(oracle, rows, scores, again[_CHECKED:])
         except BudgetSpentError as error:
             if len(rows) < 2 * min(_least(p), 2 ** (p - 1)):
                 raise
@@ -139,16 +145,10 @@ class Screening(Strategy):
     ) -> Solution:
         """Return the solution of rows that were asked, with its notes."""
         rows, responses = answered.sample.coordinates, oracle.respond(answered.scores)
-        noisy = bool(varies(oracle)) or _differ(rows, answered.scores)
+        noisy, complete = bool(_varies(oracle)) or _differ(rows, answered.scores), _is_complete(rows)
         estimate = self._estimate(rows, responses, control, noisy=noisy)
-        exact = _is_complete(rows) and not noisy
-        r2 = _r2(
-            rows,
-            responses,
-            estimate.gamma,
-            [] if _is_complete(rows) else self._selected(*_differences(rows, responses)),
-        )
-        solution = Solution.of(oracle, estimate)
+        chosen = [*range(oracle.size)] if complete else self._selected(*_differences(rows, responses))
+        r2, solution = _r2(rows, responses, estimate.gamma, chosen), Solution.of(oracle, estimate)
         notes = [] if ended is None else [ended]
         if noisy:
             message = "the model answers the same messages differently; the standard errors include this noise"
@@ -157,14 +157,14 @@ class Screening(Strategy):
             notes.append(Note("constant", _CONSTANT))
         elif np.isin(responses, (0.0, 1.0)).all():
             notes.append(Note("hard-labels", _STEPS))
-        if len(rows) < 2 * _least(oracle.size) and not _is_complete(rows):
+        if len(rows) < 2 * _least(oracle.size) and not complete:
             notes.append(Note("few-samples", _FEW.format(len(rows), oracle.size, 2 * _least(oracle.size))))
         if r2 is not None and r2 < _POOR and not noisy:
             notes.append(Note("poor-fit", _REST.format(max(r2, 0.0))))
-        if not exact:
-            notes += stopping.notes(estimate)
-        further = [note for note in solution.notes if note.code != "constant"]
-        return replace(solution, notes=(*notes, *further), exact=exact, r2=r2, answered=answered)
+        exact = complete and not noisy
+        notes += [] if exact else stopping.notes(estimate)
+        notes += [note for note in solution.notes if note.code != "constant"]
+        return replace(solution, notes=tuple(notes), exact=exact, r2=r2, answered=answered)
 
     def _estimate(self, rows: Floats, responses: Floats, control: Control | None, *, noisy: bool) -> Estimate:
         """Return gamma `(p,)` with its covariance from rows `(n, p)` and responses `(n,)`."""
@@ -200,7 +200,7 @@ class Screening(Strategy):
         return chosen
 
 
-def varies(oracle: Oracle) -> bool | None:
+def _varies(oracle: Oracle) -> bool | None:
     """Return whether the answers of a model vary; None if that is not known. A model that does not say is checked."""
     found: bool | None = getattr(oracle.probe, "varies", False)
     return found
@@ -208,24 +208,19 @@ def varies(oracle: Oracle) -> bool | None:
 
 def _differ(rows: Floats, scores: Floats) -> bool:
     """Return whether answers to the same row differ."""
-    _, of_row = np.unique(rows, axis=0, return_inverse=True)
-    order = np.argsort(of_row.ravel(), kind="stable")
-    same = np.diff(of_row.ravel()[order]) == 0
-    return bool((scores[order][1:][same] != scores[order][:-1][same]).any())
+    first = dict[bytes, Floats]()
+    return any((first.setdefault(row.tobytes(), one) != one).any() for row, one in zip(rows, scores, strict=True))
 
 
 def _repeated(oracle: Oracle, rows: Floats, scores: Floats, repeats: Ints) -> tuple[Floats, Floats]:
     """Return rows and scores with those of some rows that were asked once more."""
     if not len(repeats):
         return rows, scores
-    more = _again(oracle, rows[repeats])
+    every = np.ones((len(repeats), len(oracle.probe.scale)))
+    every[:, oracle.active] = rows[repeats]
+    oracle.cost.n_queries += len(repeats)
+    more = ask(oracle.probe, every, oracle.options.rows, watch=oracle.cost)
     return np.concatenate([rows, rows[repeats]]), np.concatenate([scores, more])
-
-
-def _sample(rows: Floats) -> Sample:
-    """Return rows `(n, p)` as a sample of fair coins."""
-    n, p = rows.shape
-    return Sample(rows, rows - 0.5, np.ones(n), False, 0.5, Covariance(np.full(p, 0.5)))
 
 
 def _least(p: int) -> int:
@@ -258,19 +253,6 @@ def _crossed(halves: Floats, chosen: list[int], rng: np.random.Generator) -> Flo
     crossed = halves.copy()
     crossed[:, strongest] = every[np.arange(len(halves)) % len(every)]
     return crossed
-
-
-def _shuffled(n: int, size: int, rng: np.random.Generator) -> Ints:
-    """Return so many of n indices: each as often as any other, but for one."""
-    return np.concatenate([rng.permutation(n) for _ in range(-(-size // n))])[:size]
-
-
-def _again(oracle: Oracle, rows: Floats) -> Floats:
-    """Return the scores `(n, k)` of rows `(n, p)` that are asked once more."""
-    every = np.ones((len(rows), len(oracle.probe.scale)))
-    every[:, oracle.active] = rows
-    oracle.cost.n_queries += len(rows)
-    return ask(oracle.probe, every, oracle.options.rows, watch=oracle.cost)
 
 
 def _is_complete(rows: Floats) -> bool:
@@ -337,14 +319,12 @@ def _widening(dof: int) -> float:
 
 def _r2(rows: Floats, responses: Floats, gamma: Floats, chosen: list[int]) -> float | None:
     """Return the share of the variance that the chosen parts explain; all parts if all rows were asked."""
-    complete = _is_complete(rows)
-    used = range(len(gamma)) if complete else chosen
-    n, k = len(rows), len(used)
-    if complete:
-        cells, of_row, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        rows, responses, n, k = cells, np.bincount(of_row.ravel(), responses) / counts, len(cells), 0
+    n, k = len(rows), len(chosen)
+    if _is_complete(rows):
+        rows, of_row, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        responses, n, k = np.bincount(of_row.ravel(), responses) / counts, len(rows), 0
     total = float(responses.var())
     if not total or n - k < 2:
         return None
-    rest = responses - (rows - 0.5)[:, used] @ gamma[used]
+    rest = responses - (rows - 0.5)[:, chosen] @ gamma[chosen]
     return 1 - float(rest.var()) * (n - 1) / (total * (n - k - 1))

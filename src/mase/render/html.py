@@ -527,9 +527,9 @@ def _answer_style(views: Sequence[View]) -> str:
 
 
 def _explained(attributions: Sequence[Attribution]) -> str:
-    """Return a word for what is explained: an answer, a value or a class."""
+    """Return a word for what is explained: an answer, the agreement with it, a value or a class."""
     if _are_answers(attributions):
-        return "answer"
+        return "agreement" if all(one.link == "value" for one in attributions) else "answer"
     return "value" if attributions and all(one.prediction.values for one in attributions) else "class"
 
 

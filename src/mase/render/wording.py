@@ -57,6 +57,8 @@ def link_meaning(attribution: Attribution) -> str | None:
         return None
     if attribution.responses[0].against is not None:
         return meaning_of_link(attribution.link, contrast=True)
+    if answered and attribution.link == "value":
+        return f"{inline(attribution.target)}: how far a new answer of the model agrees with the explained one"
     if answered:
         return _LOG_ODDS if attribution.link == "logit" else _LINK_MEANINGS.get(attribution.link)
     if attribution.link == "margin":
@@ -498,9 +500,10 @@ def heading(marks: frozenset[str], noun: str = "word") -> Markup:
 def legend(marks: frozenset[str], explained: str = "class") -> Markup:
     """Return paragraphs that explain these marks and no others; nothing if there are none.
 
-    `explained` is a word for what has a probability, such as a class, or "value".
+    `explained` is a word for what has a probability, such as a class, or "value", or "agreement" of answers.
     """
-    number = explained if explained == "value" else f"probability of the {explained}"
+    numbers = {"value": "value", "agreement": "agreement of new answers with this one"}
+    number = numbers.get(explained, f"probability of the {explained}")
     keys = [f"{_KEYS[mark]} {number}" for mark in _KEYS if mark in marks]
     insignificant = [tag for mark, tag in _INSIGNIFICANT.items() if mark in marks]
     if insignificant:

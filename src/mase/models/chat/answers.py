@@ -2,22 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mase.arrays import Floats, Ints
+from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Answer, Note, Part
 from mase.document import TEXT, Document, Input, check_texts
 from mase.errors import CapabilityError, ModelError, OptionError
 from mase.links import Output
 from mase.models.base import Binding
-from mase.models.chat.archive import Reply
-from mase.models.chat.chat import Chat, Messages
-from mase.models.chat.measures import Measure
-from mase.models.chat.parts import Conversation, Repairs
+from mase.models.chat.chat import Chat, Messages, asked_with
+from mase.models.chat.measures import Values
+from mase.models.chat.parts import Conversation
 from mase.models.description import Description
 from mase.models.function import BlackBox, CallableProbe, Content, Rewriter, word_tokens
 from mase.models.language.prompts import Template
@@ -25,74 +25,37 @@ from mase.models.origin import Reopened
 from mase.text import Tokens
 
 METHOD = "mase-chat"
-_ENDS = {
-    "length": "were cut off by a limit: pass a larger max_tokens",
-    "tool": "called a tool in place of a text, and count as empty",
-    "refusal": "were refusals",
+# Answers to the whole conversation, once two of them differ.
+_ONCE_SEEN = 3
+# By what is counted: the code of a note, and what it says.
+_TOLD = {
+    "length": ("answers-ended", "{} of {} answers were cut off by a limit: pass a larger max_tokens"),
+    "refusal": ("answers-ended", "{} of {} answers were refusals"),
+    "tool": ("answers-ended", "{} of {} answers called a tool in place of a text, and count as empty"),
+    "unreadable": (
+        "unreadable",
+        "{} of {} answers name none of the labels, or several, such as {!r:.60}, and count as none of them; pass read=,"
+        " or ask for the label alone in the prompt",
+    ),
+    "dropped": (
+        "conversation",
+        "so that conversations stay valid, {} empty messages were dropped, those of user and assistant in pairs",
+    ),
+    "held": ("conversation", "so that conversations stay valid, {} empty messages held a placeholder"),
 }
 
 
 @dataclass(slots=True)
 class Tally:
-    """What is to be told of the answers to one text, each counted once.
+    """What is to be told of the answers to one text, each counted once."""
 
-    Attributes
-    ----------
-    seen
-        The keys of the answers.
-    ends
-        How many ended in which way.
-    unreadable
-        How many named no label, and the first of them.
-    repairs
-        How conversations were kept valid.
-    """
-
-    seen: set[tuple[str, int]] = field(default_factory=set)
-    ends: Counter[str] = field(default_factory=Counter)
-    unreadable: int = 0
-    example: str = ""
-    repairs: Repairs = field(default_factory=Repairs)
-
-    def notes(self, chat: Chat) -> tuple[Note, ...]:
-        """Return the notes."""
-        n = len(self.seen)
-        found = [
-            Note("answers-ended", f"{count} of {n} answers {_ENDS[ended]}")
-            for ended, count in sorted(self.ends.items())
-            if ended in _ENDS
-        ]
-        if self.unreadable:
-            message = (
-                f"{self.unreadable} of {n} answers name none of the labels, or several, such as {self.example!r:.60}, "
-                "and count as none of them; pass read=, or ask for the label alone in the prompt"
-            )
-            found.append(Note("unreadable", message))
-        if self.repairs.dropped or self.repairs.held:
-            dropped = f"{self.repairs.dropped} empty messages were dropped with their pair" * bool(self.repairs.dropped)
-            held = f"{self.repairs.held} empty messages held a placeholder" * bool(self.repairs.held)
-            message = f"so that conversations stay valid, {' and '.join(filter(None, (dropped, held)))}"
-            found.append(Note("conversation", message))
-        if chat.repaired:
-            message = "the last line of the archive was damaged, as by a kill; it was removed and is asked again"
-            found.append(Note("archive-repaired", message))
-        return tuple(found)
+    seen: set[tuple[str, int]] = field(default_factory=set)  # conversations, and numbers of the repeat
+    counts: Counter[str] = field(default_factory=Counter)  # what `_TOLD` names, and requests "rejected" and charged
+    example: str = ""  # of an answer without a label
 
 
 class ChatModel(Reopened, BlackBox, ABC):
-    """What the models of this module share: they are asked, and answer with text.
-
-    Attributes
-    ----------
-    chat
-        The chat model.
-    tally
-        What is to be told of the answers, for one text.
-    n_after
-        Requests that an explanation keeps for afterwards.
-    proxy
-        A cheap model that is asked the same, whose answers lower the error of the scores; None without one.
-    """
+    """What the models of this module share: they are asked, and answer with text."""
 
     name: str
     sha256 = None
@@ -101,8 +64,8 @@ class ChatModel(Reopened, BlackBox, ABC):
     labels: tuple[str, ...]
     links: tuple[str, ...]
     output: Output
-    n_after = 0
-    proxy: "ChatModel | None" = None
+    n_after = 0  # requests that an explanation keeps for afterwards
+    proxy: "ChatModel | None" = None  # a cheap one that is asked the same
 
     def __init__(self, chat: Chat) -> None:
         self.chat, self.name, self.tally = chat, chat.name, Tally()
@@ -110,19 +73,20 @@ class ChatModel(Reopened, BlackBox, ABC):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the answers."""
-        return self.tally.notes(self.chat)
+        counts, told = self.tally.counts, (len(self.tally.seen), self.tally.example)
+        notes = [Note(code, said.format(counts[name], *told)) for name, (code, said) in _TOLD.items() if counts[name]]
+        if self.chat.repaired:
+            message = "the last line of the archive was damaged, as by a kill; it was removed and is asked again"
+            notes.append(Note("archive-repaired", message))
+        return tuple(notes)
 
     @abstractmethod
     def messages(self, content: Content) -> Messages:
         """Return the conversation about the contents of the fields of a document."""
 
     @abstractmethod
-    def read(self, replies: Sequence[Reply], *, first: Sequence[bool]) -> Floats:
-        """Return the columns `(n, k)` of n answers, which are told of where they are the `first` of their kind."""
-
-    def of_text(self, scores: Floats) -> Floats:
-        """Return those of the columns `(n, k)` of the answers to the whole document whose mean is its prediction."""
-        return scores
+    def read(self, answers: Sequence[str]) -> Floats:
+        """Return the columns `(n, k)` of n answers."""
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of all fields of a document as tokens."""
@@ -134,48 +98,32 @@ class ChatModel(Reopened, BlackBox, ABC):
 
     def predict(self, texts: Sequence[Input]) -> Floats:
         """Return the columns `(n, k)` of the first answer to each document."""
-        contents = [Document.of(text).content for text in check_texts(texts, tuples=True)]
-        return self.scores(contents) if contents else np.empty((0, len(self.labels)))
+        return self.scores([Document.of(text).content for text in check_texts(texts, tuples=True)])
 
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return the columns `(n, k)` of the first answer to n contents of the fields."""
-        return self.asked(texts, [0] * len(texts))
+        return self.asked(texts, [0] * len(texts)) if texts else np.empty((0, len(self.labels)))
 
     def asked(self, texts: Sequence[Content], repeats: Sequence[int]) -> Floats:
         """Return the columns `(n, k)` of the answers to n contents, each with the number of the repeat."""
         conversations = [self.messages(text) for text in texts]
         replies = self.chat.replies(list(zip(conversations, repeats, strict=True)))
-        first = []
         for messages, repeat, reply in zip(conversations, repeats, replies, strict=True):
-            key = (str(messages), repeat)
-            first.append(key not in self.tally.seen)
-            if first[-1]:
+            if (key := (str(messages), repeat)) not in self.tally.seen:
                 self.tally.seen.add(key)
-                self.tally.ends[reply.ended] += 1
-        return self.read(replies, first=first)
-
-    def begun(self) -> Self:
-        """Return the same model, which has told of nothing so far."""
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__, tally=Tally())
-        return copy
+                self.tally.counts.update({reply.ended: 1, "rejected": reply.n_rejected})
+                if self.chat.reader is not None and self.chat.reader(reply.text) is None:
+                    self.tally.counts["unreadable"] += 1
+                    self.tally.example = self.tally.example or reply.text
+        return self.read([reply.text for reply in replies])
 
 
 @dataclass(frozen=True, slots=True)
 class ChatProbe(CallableProbe):
-    """A chat model bound to a document. See `mase.models.base.Probe`.
-
-    Attributes
-    ----------
-    varies
-        Whether answers to the same messages differ, as it was said, or seen when the document was bound; None if it was
-        not said, and not seen.
-    n_asked
-        How often each row was asked.
-    """
+    """A chat model bound to a document. See `mase.models.base.Probe`."""
 
     model: ChatModel
-    varies: bool | None = False
+    varies: bool | None = False  # as it was said, or seen when the document was bound; None if neither
     n_asked: Counter[bytes] = field(default_factory=Counter, compare=False)
 
     answers_only: ClassVar[bool] = True
@@ -190,17 +138,20 @@ class ChatProbe(CallableProbe):
             )
         document = binding.tokens.document
         document.check_masks()
-        model = model.begun()
-        n, content = model.chat.repeats, document.content
+        model = copy(model)
+        model.tally = Tally()
+        n, content, varies = model.chat.repeats, document.content, model.chat.varies
         scores = model.asked([content] * n, range(n))
-        varies = model.chat.varies
-        if model.chat.varies is None and (scores != scores[0]).any():
+        if varies is None and (scores != scores[0]).any():
             n, varies = _ONCE_SEEN, True
-            scores = np.concatenate([scores, model.asked([content] * (n - len(scores)), range(len(scores), n))])
+            scores = model.asked([content] * n, range(n))
+        if isinstance(model, ChatAnswer) and model.answer.generated and n > 1:
+            scores = scores[1:]  # the explained answer agrees with itself
         rewriter = Rewriter.of(binding.tokens, binding.coordinate_of_token)
-        start = model.of_text(scores).mean(axis=0, keepdims=True)
         size = max(8, model.chat.concurrency)
-        return cls(model, binding, rewriter, None, start, n_setup=n, batch_size=size, varies=varies)
+        return cls(
+            model, binding, rewriter, None, scores.mean(axis=0, keepdims=True), n, batch_size=size, varies=varies
+        )
 
     @property
     def n_reserved(self) -> int:
@@ -208,9 +159,9 @@ class ChatProbe(CallableProbe):
         return self.n_setup + self.model.n_after
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """Notes about the answers."""
-        return self.model.notes
+    def n_rejected(self) -> int:
+        """Requests so far that were charged and brought no answer."""
+        return self.model.tally.counts["rejected"]
 
     @property
     def answer(self) -> Answer | None:
@@ -225,51 +176,37 @@ class ChatProbe(CallableProbe):
     def control(self, coordinates: Floats) -> Floats:
         """Return the scores `(b, k)` of the cheap model at coordinates `(b, p)`."""
         assert self.model.proxy is not None
-        kept = self.binding.kept_tokens(coordinates, "a chat model")
-        return self.model.proxy.scores([self.rewriter.content(one) for one in self.rewriter.masked_rows(kept, None)])
+        return self.model.proxy.scores(self._contents(self._kept(coordinates)))
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         """Return scores `(b, k)` at coordinates `(b, p)`; a row that is asked again gets another answer."""
         del rows
-        kept = self.binding.kept_tokens(coordinates, "a chat model")
-        contents = [self.rewriter.content(one) for one in self.rewriter.masked_rows(kept, None)]
-        repeats = []
+        kept, repeats = self._kept(coordinates), list[int]()
         for row in kept:
             key = np.packbits(row).tobytes()
             repeats.append(self.n_asked[key] + (self.n_setup if row.all() else 0))
             self.n_asked[key] += 1
-        return self.model.asked(contents, repeats)
+        return self.model.asked(self._contents(kept), repeats)
 
+    def _kept(self, coordinates: Floats) -> Bools:
+        return self.binding.kept_tokens(coordinates, "a chat model")
 
-# Answers to the whole conversation, once two of them differ.
-_ONCE_SEEN = 3
+    def _contents(self, kept: Bools) -> list[Content]:
+        return [self.rewriter.content(one) for one in self.rewriter.masked_rows(kept, None)]
 
 
 class ChatAnswer(ChatModel):
-    """The agreement of new answers of a chat model with an explained one; a column for each measure.
-
-    Parameters
-    ----------
-    chat, conversation, answer
-        The model, what it is asked, and the explained answer.
-    measures
-        How answers are compared, the one to explain first.
-    generated
-        Whether the model gave this answer.
-    """
+    """The agreement of new answers with the one that is explained; a column for each measure, the first to explain."""
 
     returns_values = True
     links = ("value",)
     output = Output("values")
 
     def __init__(
-        self, chat: Chat, conversation: Conversation, answer: str, measures: Sequence[Measure], *, generated: bool
+        self, chat: Chat, conversation: Conversation, answer: str, measures: Mapping[str, Values], *, generated: bool
     ) -> None:
         super().__init__(chat)
-        self.conversation, self.measures, self.explained = conversation, tuple(measures), answer
-        self.labels = tuple(one.name for one in measures)
-        if len(set(self.labels)) < len(self.labels):
-            raise OptionError(f"measures are called {', '.join(self.labels)}, expected a name of its own for each")
+        self.conversation, self.measures, self.labels = conversation, measures, tuple(measures)
         self.answer = Answer(answer, (Part(0, len(answer), self.labels[0]),), generated)
 
     @property
@@ -279,30 +216,15 @@ class ChatAnswer(ChatModel):
 
     def messages(self, content: Content) -> Messages:
         """Return the conversation."""
-        return self.conversation.messages(content, self.tally.repairs)
+        return self.conversation.messages(content, self.tally.counts)
 
-    def read(self, replies: Sequence[Reply], *, first: Sequence[bool]) -> Floats:
+    def read(self, answers: Sequence[str]) -> Floats:
         """Return the agreement `(n, k)` of n answers with the explained one."""
-        texts = [reply.text for reply in replies]
-        if self.chat.reader is not None:
-            for text, is_first in zip(texts, first, strict=True):
-                if is_first and self.chat.reader(text) is None:
-                    self.tally.unreadable, self.tally.example = self.tally.unreadable + 1, self.tally.example or text
-        return np.array([one.values(texts, self.explained) for one in self.measures], dtype=np.float64).T
-
-    def of_text(self, scores: Floats) -> Floats:
-        """Return the agreement `(n, k)` of the answers to the whole conversation, without the explained one itself."""
-        return scores[1:] if self.answer.generated and len(scores) > 1 else scores
+        return np.array([values(answers, self.answer.text) for values in self.measures.values()], dtype=np.float64).T
 
 
 class ChatLabels(ChatModel):
-    """A chat model as a classifier of texts: the probability of a label is the share of answers with that label.
-
-    Parameters
-    ----------
-    chat
-        A chat model with labels.
-    """
+    """A chat model as a classifier of texts: the probability of a label is the share of answers with that label."""
 
     links: tuple[str, ...] = ("probability",)
     output = Output("probabilities")
@@ -334,28 +256,15 @@ class ChatLabels(ChatModel):
     def messages(self, content: Content) -> Messages:
         """Return the prompt for a text or a record; a text is a message of the user."""
         fields = {TEXT: content} if isinstance(content, str) else content
-        prompt = Template.of(self.template, fields).filled(fields)
-        return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        return asked_with(Template.of(self.template, fields).filled(fields))
 
-    def read(self, replies: Sequence[Reply], *, first: Sequence[bool]) -> Floats:
+    def read(self, answers: Sequence[str]) -> Floats:
         """Return 1 for the label of each answer `(n, k)`; 0 for all labels if it has none."""
-        table = np.zeros((len(replies), len(self.labels)))
-        for row, reply, is_first in zip(table, replies, first, strict=True):
-            label = self._reader(reply.text)
-            if label is not None:
-                row[self.labels.index(label)] = 1.0
-            elif is_first:
-                self.tally.unreadable, self.tally.example = self.tally.unreadable + 1, self.tally.example or reply.text
-        return table
+        read = [self._reader(answer) for answer in answers]
+        return np.array([[label == name for name in self.labels] for label in read], dtype=np.float64)
 
     def bind(self, binding: Binding) -> ChatProbe:
-        """Return the probe of one document.
-
-        Raises
-        ------
-        ModelError
-            If no answer to the document itself has a label.
-        """
+        """Return the probe of one document, to which at least one answer has a label."""
         probe = super().bind(binding)
         if not probe.start.any():
             raise ModelError(

@@ -9,11 +9,12 @@ import os
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
-from mase.errors import DataError, LockedError, MaseError
+from mase.errors import DataError, LockedError
 from mase.files import cannot_read, cannot_write
 from mase.platforms import lock
 
@@ -35,66 +36,44 @@ class Reply:
         What the server counted; None where nobody counted.
     ended
         Why it ended: "stop", "length" (a limit cut it off), "tool" (a call of a tool in place of text) or "refusal".
+    n_rejected
+        Requests before it that brought no answer and were charged; the tokens are theirs, too.
     """
 
     text: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     ended: str = "stop"
+    n_rejected: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
-    """What an answer is kept under.
+    """What an answer is kept under."""
 
-    Attributes
-    ----------
-    address, model
-        The address of the server, empty for a function; and the name of the model.
-    parameters
-        The parameters that are sent with every request, as plain JSON types.
-    messages
-        The conversation.
-    repeat
-        0 for the first answer to these messages, 1 for the second one of a model whose answers vary, ...
-    """
-
-    address: str
+    address: str  # of the server; empty for a function
     model: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # sent with every request, as plain JSON types
     messages: Sequence[Message]
-    repeat: int = 0
+    repeat: int = 0  # of a model whose answers vary
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The checksum of all of this."""
-        told = [self.address, self.model, dict(self.parameters), list(self.messages), self.repeat]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*asdict(self).values()], sort_keys=True).encode()).hexdigest()
 
     def line(self, reply: Reply) -> bytes:
         """Return the line of the archive that holds an answer."""
-        record = {
-            "schema": SCHEMA,
-            "address": self.address,
-            "model": self.model,
-            "parameters": dict(self.parameters),
-            "messages": list(self.messages),
-            "repeat": self.repeat,
-            "reply": asdict(reply),
-        }
-        return json.dumps(record).encode() + b"\n"
+        return json.dumps({"schema": SCHEMA, **asdict(self), "reply": asdict(reply)}).encode() + b"\n"
 
 
 class Archive:
-    """A file of answers, which one process at a time writes.
-
-    Parameters
-    ----------
-    path
-        The file. It is made, readable by its owner alone, if there is none.
+    """A file of answers, which one process at a time writes and nobody but its owner reads.
 
     Attributes
     ----------
+    replies
+        The answers by the keys of their requests.
     repaired
         Whether the last line was damaged, and removed.
 
@@ -108,40 +87,22 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self.repaired, self._lock = Path(path), False, Lock()
+        self.replies: dict[str, Reply] = {}
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, _MODE)
-            self._file: BinaryIO = os.fdopen(descriptor, "r+b", buffering=0)
         except OSError as error:
             raise cannot_write(self.path, error) from error
+        self._file: BinaryIO = os.fdopen(descriptor, "r+b", buffering=0)
         weakref.finalize(self, self._file.close)  # once nobody uses the model, others can write
         try:
-            if not lock(self._file):
-                raise LockedError(
-                    f"archive {str(self.path)!r} is being written by another process or model, expected one writer at "
-                    "a time; wait for it to end, or name another file"
-                )
-            self._replies = self._read()
-            self.path.chmod(_MODE)
-        except OSError as error:
+            self._read()
+        except BaseException:
             self._file.close()
-            raise error if isinstance(error, MaseError) else cannot_read(self.path, error) from error
-
-    def __len__(self) -> int:
-        return len(self._replies)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            raise
 
     def close(self) -> None:
         """Let others write the file."""
         self._file.close()
-
-    def get(self, key: str) -> Reply | None:
-        """Return the answer with a key; None if there is none."""
-        return self._replies.get(key)
 
     def add(self, request: Request, reply: Reply) -> None:
         """Append an answer, and hand it to the operating system before this returns."""
@@ -154,38 +115,41 @@ class Archive:
             except OSError as error:
                 self._file.truncate(end)  # a part of a line would damage the next one
                 raise cannot_write(self.path, error) from error
-            self._replies[request.key] = reply
+            self.replies[request.key] = reply
 
-    def _read(self) -> dict[str, Reply]:
-        """Return the answers by key, and cut off a last line that a kill left incomplete."""
-        self._file.seek(0)
-        content, replies, start, number = self._file.read(), dict[str, Reply](), 0, 0
-        while start < len(content):
-            number += 1
-            end = content.find(b"\n", start) + 1 or len(content)
+    def _read(self) -> None:
+        """Lock the file, read the answers, and cut off a last line that a kill left incomplete."""
+        if not lock(self._file):
+            raise LockedError(
+                f"archive {str(self.path)!r} is being written by another process or model, expected one writer at a "
+                "time; wait for it to end, or name another file"
+            )
+        try:
+            self.path.chmod(_MODE)
+            content, start = self._file.read(), 0
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+        for number, line in enumerate(content.splitlines(keepends=True), 1):
             try:
-                request, reply = _parsed(content[start:end])
+                request, reply = _parsed(line)
             except (ValueError, TypeError, KeyError, RecursionError):
-                is_torn = content[start:].lstrip(b"\0")[:1] in (b"", b"{") and end == len(content)
-                if not is_torn or (start == 0 and b'"mase.chat/' not in content):
+                is_last, is_torn = start + len(line) == len(content), line.lstrip(b"\0")[:1] in (b"", b"{")
+                if not (is_last and is_torn) or (start == 0 and b'"mase.chat/' not in line):
                     raise DataError(
-                        f"archive {str(self.path)!r}, line {number}, is {content[start : start + 60]!r}, expected an "
-                        f"answer of a chat model (schema {SCHEMA}); name another file"
+                        f"archive {str(self.path)!r}, line {number}, is {line[:60]!r}, expected an answer of a chat "
+                        f"model (schema {SCHEMA}); name another file"
                     ) from None
                 self._file.truncate(start)
                 self.repaired = True
-                break
-            replies.setdefault(request.key, reply)
-            start = end
-        return replies
+                return
+            self.replies.setdefault(request.key, reply)
+            start += len(line)
 
 
 def _parsed(line: bytes) -> tuple[Request, Reply]:
     """Return the request and the answer of a line."""
-    if not line.endswith(b"\n"):
-        raise ValueError
     record = json.loads(line)
-    if record["schema"] != SCHEMA:
+    if not line.endswith(b"\n") or record.pop("schema") != SCHEMA:
         raise ValueError
-    names = ("address", "model", "parameters", "messages", "repeat")
-    return Request(**{name: record[name] for name in names}), Reply(**record["reply"])
+    reply = Reply(**record.pop("reply"))
+    return Request(**record), reply

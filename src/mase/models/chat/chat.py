@@ -5,7 +5,8 @@ import math
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from threading import Lock, RLock
 from typing import Any, Self, Unpack
 
@@ -13,8 +14,9 @@ from mase.defaults import check_integer, is_real
 from mase.errors import BudgetSpentError, InvalidTextError, MaseError, ModelError, OptionError
 from mase.models.chat.archive import Archive, Message, Reply, Request
 from mase.models.chat.completions import MAX_TOKENS, Completions
-from mase.models.chat.measures import Labels, Reader, check_labels, reader
+from mase.models.chat.measures import Labels, Reader
 from mase.models.http.client import Background, ConnectionOptions
+from mase.models.language.base import Prompt
 from mase.platforms import asks_to_end
 
 Messages = list[Message]
@@ -52,6 +54,11 @@ class Bill:
         """All tokens."""
         return self.prompt_tokens + self.completion_tokens
 
+    def __sub__(self, other: "Bill") -> "Bill":
+        counts = ("requests", "prompt_tokens", "completion_tokens")
+        left: dict[str, Any] = {name: getattr(self, name) - getattr(other, name) for name in counts}
+        return replace(self, **left, cost=None if self.cost is None else self.cost - (other.cost or 0.0))
+
     def __str__(self) -> str:
         about = "about " if self.estimated else ""
         price = "" if self.cost is None else f", {about}{self.cost:.4g} in the unit of the prices"
@@ -64,6 +71,7 @@ class _Ledger:
     """The answers that a model has used so far, by their keys, and what they cost, whoever paid for them."""
 
     replies: dict[str, Reply] = field(default_factory=dict)
+    requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     longest: int = 0  # tokens of an answer
@@ -72,17 +80,29 @@ class _Ledger:
     sent: int = 0  # requests of this process
 
     def use(self, request: Request, reply: Reply) -> None:
-        if request.key in self.replies:
-            return
         self.replies[request.key] = reply
-        prompt, completion = reply.prompt_tokens, reply.completion_tokens
-        self.estimated |= prompt is None or completion is None
-        by_length = _tokens(request.messages)
+        prompt, completion, by_length = reply.prompt_tokens, reply.completion_tokens, _tokens(request.messages)
+        answered = _count(reply.text) if completion is None else completion
+        self.requests += 1 + reply.n_rejected
         self.by_length += by_length
         self.prompt_tokens += by_length if prompt is None else prompt
-        answered = _count(reply.text) if completion is None else completion
         self.completion_tokens += answered
+        self.estimated |= prompt is None or completion is None
         self.longest = max(self.longest, answered)
+
+
+class ChatOptions(ConnectionOptions, total=False):
+    """Keywords of `Chat` and of the connection of `Chat.openai`."""
+
+    name: str | None
+    labels: Labels | None
+    prompt: Prompt | None
+    read: Callable[[str], str | None] | str | None
+    varies: bool | None
+    archive: str | os.PathLike[str] | None
+    prices: tuple[float, float] | None
+    max_total_tokens: int | None
+    max_cost: float | None
 
 
 class Chat:
@@ -139,8 +159,8 @@ class Chat:
         *,
         name: str | None = None,
         labels: Labels | None = None,
-        prompt: str | Messages | None = None,
-        read: Reader | str | None = None,
+        prompt: Prompt | None = None,
+        read: Callable[[str], str | None] | str | None = None,
         varies: bool | None = None,
         archive: str | os.PathLike[str] | None = None,
         concurrency: int = 8,
@@ -157,23 +177,17 @@ class Chat:
         self.address, self.model = str(getattr(call, "address", "")), str(getattr(call, "model", ""))
         self.parameters: Mapping[str, Any] = dict(getattr(call, "parameters", {}))
         self.name = name or self.model or str(getattr(call, "__qualname__", type(call).__name__))
-        self.labels = None if labels is None else check_labels(labels)
-        if labels is None and (prompt is not None or read is not None):
-            raise OptionError(
-                "prompt or read is given without labels, expected labels such as ['positive', 'negative']"
-            )
-        self.prompt, self._read = prompt, read
-        self.reader: Reader | None = None if labels is None else reader(labels, read)
-        self._label_options = labels
-        self.archive = None if archive is None else os.fspath(archive)
+        if labels is None and (prompt, read) != (None, None):
+            raise OptionError("prompt or read is given without labels, expected labels=['positive', 'negative']")
+        self.reader = None if labels is None else Reader(labels, read)
+        self.labels = None if labels is None else tuple(labels)
+        self.prompt, self.archive = prompt, None if archive is None else os.fspath(archive)
         self.concurrency = check_integer("concurrency", concurrency, 1)
         self.prices, self.max_total_tokens, self.max_cost = _prices(prices), max_total_tokens, max_cost
         if max_total_tokens is not None:
             check_integer("max_total_tokens", max_total_tokens, 1)
-        if max_cost is not None and not (is_real(max_cost) and 0 < max_cost < math.inf):
-            raise OptionError(f"max_cost is {max_cost!r:.60}, expected a positive number")
-        if max_cost is not None and self.prices is None:
-            raise OptionError("max_cost is given without prices, expected prices=(of a million tokens in, and out)")
+        if max_cost is not None and not (is_real(max_cost) and 0 < max_cost < math.inf and prices is not None):
+            raise OptionError(f"max_cost is {max_cost!r:.60} and prices {prices!r:.60}, expected positive numbers")
         self._begin()
 
     @classmethod
@@ -185,16 +199,7 @@ class Chat:
         temperature: float | None = 0.0,
         max_tokens: int | None = MAX_TOKENS,
         parameters: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        labels: Labels | None = None,
-        prompt: str | Messages | None = None,
-        read: Reader | str | None = None,
-        varies: bool | None = None,
-        archive: str | os.PathLike[str] | None = None,
-        prices: tuple[float, float] | None = None,
-        max_total_tokens: int | None = None,
-        max_cost: float | None = None,
-        **connection: Unpack[ConnectionOptions],
+        **options: Unpack[ChatOptions],
     ) -> Self:
         """Return the chat model behind an OpenAI-compatible address.
 
@@ -208,29 +213,19 @@ class Chat:
             Sent with every request; None leaves one out, as some models insist.
         parameters
             Further keys of the request, such as ``{"seed": 1}``.
-        name, labels, prompt, read, varies, archive, prices, max_total_tokens, max_cost
-            As of `Chat`. Answers are taken to vary at a temperature above 0, and to be compared at 0.
-        **connection
+        **options
+            Those of `Chat`; answers are taken to vary at a temperature above 0, and to be compared at 0. And
             `token_env` (the name of the environment variable with the key), `headers_env`, `timeout`, `retries`,
             `concurrency`, `requests_per_second` and `max_response_bytes`, as of `mase.models.CompletionServer`.
         """
+        given: dict[str, Any] = dict(options)
+        connection: Any = {name: given.pop(name) for name in ConnectionOptions.__annotations__ if name in given}
         call = Completions(
             url, model, temperature=temperature, max_tokens=max_tokens, parameters=parameters, connection=connection
         )
-        is_warm = temperature is None or temperature > 0
-        return cls(
-            call,
-            name=name,
-            labels=labels,
-            prompt=prompt,
-            read=read,
-            varies=True if varies is None and is_warm else varies,
-            archive=archive,
-            concurrency=call.connection.concurrency,
-            prices=prices,
-            max_total_tokens=max_total_tokens,
-            max_cost=max_cost,
-        )
+        if given.get("varies") is None and temperature != 0:
+            given["varies"] = True
+        return cls(call, concurrency=call.connection.concurrency, **given)
 
     def _begin(self) -> None:
         self._ledger, self._lock, self._loop_lock = _Ledger(), RLock(), Lock()
@@ -242,19 +237,18 @@ class Chat:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for another process, without the answers and the open archive."""
-        dropped = {"_ledger", "_lock", "_loop_lock", "_file", "_background", "reader"}
-        return {name: value for name, value in self.__dict__.items() if name not in dropped}
+        begun = {"_ledger", "_lock", "_loop_lock", "_file", "_background"}
+        return {name: value for name, value in self.__dict__.items() if name not in begun}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.reader = None if self._label_options is None else reader(self._label_options, self._read)
         self._begin()
 
     def archived(self, path: str | os.PathLike[str]) -> Self:
         """Return the same model with an archive, and without the answers so far."""
-        copy = type(self).__new__(type(self))
-        copy.__setstate__(self.__getstate__() | {"archive": os.fspath(path)})
-        return copy
+        copied = copy(self)
+        copied.archive = os.fspath(path)
+        return copied
 
     def close(self) -> None:
         """Close the archive, so that others can write it; the next request opens it again."""
@@ -277,7 +271,7 @@ class Chat:
     def bill(self) -> Bill:
         """What all answers that were used so far cost, whoever paid for them."""
         one = self._ledger
-        return self._bill(len(one.replies), one.prompt_tokens, one.completion_tokens, estimated=one.estimated)
+        return self._bill(one.requests, one.prompt_tokens, one.completion_tokens, estimated=one.estimated)
 
     @property
     def n_sent(self) -> int:
@@ -311,46 +305,35 @@ class Chat:
             If the function fails, or returns no text. Answers that came before are kept.
         """
         with self._lock:
-            requests = [self._request(messages, repeat) for messages, repeat in asked]
+            model = self.model or self.name
+            requests = [Request(self.address, model, self.parameters, messages, repeat) for messages, repeat in asked]
             new = {one.key: one for one in requests if one.key not in self._ledger.replies}
-            if new and not self._within(list(new.values())):
-                raise self._spent()  # also where the archive has them, so that a second run ends where the first did
-            archive = self._opened
-            missing = []
-            for key, request in new.items():
-                reply = None if archive is None else archive.get(key)
-                if reply is None:
-                    missing.append(request)
-                else:
-                    self._ledger.use(request, reply)
-            if missing:
-                self._ask(missing)
+            self._check_limits([*new.values()])  # also of those in the archive: a second run ends where the first did
+            if self.archive is not None and self._file is None:
+                self._file = Archive(self.archive)
+            kept = {} if self._file is None else self._file.replies
+            for key in new.keys() & kept.keys():
+                self._ledger.use(new.pop(key), kept[key])
+            if new:
+                self._ask([*new.values()])
             return [self._ledger.replies[one.key] for one in requests]
-
-    def _request(self, messages: Messages, repeat: int) -> Request:
-        return Request(self.address, self.model or self.name, self.parameters, messages, repeat)
-
-    @property
-    def _opened(self) -> Archive | None:
-        if self.archive is not None and self._file is None:
-            self._file = Archive(self.archive)
-        return self._file
 
     def _ask(self, requests: Sequence[Request]) -> None:
         """Ask side by side. After a failure what is under way is awaited and kept, and nothing else is asked."""
         with ThreadPoolExecutor(min(self.concurrency, len(requests)), "mase-chat") as pool:
-            futures = {pool.submit(self._answered, request): request for request in requests}
+            futures = [pool.submit(self._answered, request) for request in requests]
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
             finally:
                 for future in futures:
                     future.cancel()
-        for future, request in futures.items():  # in the order of the requests, so that sums are the same in each run
-            if not future.cancelled() and future.exception() is None:
+        errors = [None if future.cancelled() else future.exception() for future in futures]
+        for future, request, error in zip(futures, requests, errors, strict=True):
+            if not (future.cancelled() or error):
                 self._ledger.use(request, future.result())
-        failed = next((error for one in futures if not one.cancelled() and (error := one.exception())), None)
-        if failed is not None:
-            raise failed
+                self._ledger.sent += 1 + future.result().n_rejected
+        for error in filter(None, errors):
+            raise error
 
     def _answered(self, request: Request) -> Reply:
         """Return the answer to a request, once it is in the archive."""
@@ -373,7 +356,6 @@ class Chat:
         if not isinstance(answer, Reply):
             kind = type(answer).__name__
             raise ModelError(f"{self.name} returned a {kind}, expected the text of the answer; return a str")
-        self._ledger.sent += 1
         if self._file is not None:
             self._file.add(request, answer)
         return answer
@@ -385,29 +367,27 @@ class Chat:
                 self._background = Background(_nothing)
             return self._background
 
-    def _within(self, requests: Sequence[Request]) -> bool:
-        """Return whether the bounds allow for requests, whose answers are as long as the longest so far."""
-        if self.max_total_tokens is None and self.max_cost is None:
-            return True
+    def _check_limits(self, requests: Sequence[Request]) -> None:
+        """Raise an error if the limits do not allow for requests, whose answers are as long as the longest so far."""
+        if not requests or (self.max_total_tokens is None and self.max_cost is None):
+            return
         one, n = self._ledger, len(requests)
-        by_length = sum(_tokens(request.messages) for request in requests)
-        more = by_length * one.prompt_tokens / one.by_length if one.by_length else by_length
-        prompt = one.prompt_tokens + math.ceil(more)
-        bill = self._bill(n, prompt, one.completion_tokens + n * self._answer_tokens, estimated=True)
-        if self.max_total_tokens is not None and bill.tokens > self.max_total_tokens:
-            return False
-        return self.max_cost is None or bill.cost is None or bill.cost <= self.max_cost
+        more = sum(_tokens(request.messages) for request in requests)
+        more = math.ceil(more * one.prompt_tokens / one.by_length) if one.by_length else more
+        tokens = (one.prompt_tokens + more, one.completion_tokens + n * self._answer_tokens)
+        bill = self._bill(one.requests + n, *tokens, estimated=True)
+        limits = {
+            f"max_total_tokens={self.max_total_tokens}": bill.tokens > (self.max_total_tokens or math.inf),
+            f"max_cost={self.max_cost}": (bill.cost or 0.0) > (self.max_cost or math.inf),
+        }
+        for limit in (name for name, is_passed in limits.items() if is_passed):
+            raise BudgetSpentError(f"{self.bill} are used, and more would exceed {limit}; raise the limit")
 
     @property
     def _answer_tokens(self) -> int:
         """Tokens of the longest answer so far; before the first one, those that a request allows for."""
         limit = self.parameters.get("max_tokens") or self.parameters.get("max_completion_tokens")
         return self._ledger.longest or (limit if isinstance(limit, int) else _ANSWER)
-
-    def _spent(self) -> BudgetSpentError:
-        limits = {"max_total_tokens": self.max_total_tokens, "max_cost": self.max_cost}
-        named = " and ".join(f"{name}={value}" for name, value in limits.items() if value is not None)
-        return BudgetSpentError(f"{self.bill} are used, and more would exceed {named}, expected more; raise the limit")
 
     def _bill(self, requests: int, prompt: int, completion: int, *, estimated: bool) -> Bill:
         cost = None if self.prices is None else (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
@@ -440,6 +420,11 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> Messages:
     return found
 
 
+def asked_with(prompt: Prompt) -> Messages:
+    """Return a prompt as messages; a text is a message of the user."""
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else conversation(prompt)
+
+
 def text_parts(message: Mapping[str, Any]) -> list[str]:
     """Return the texts of a message: its content, or the text parts of it."""
     content = message.get("content")
@@ -458,9 +443,9 @@ def _prices(prices: tuple[float, float] | None) -> tuple[float, float] | None:
     if prices is None:
         return None
     try:
-        of_prompt, of_answer = (float(price) for price in prices)
+        of_prompt, of_answer = map(float, prices)
     except (TypeError, ValueError):
-        of_prompt = of_answer = math.nan
+        of_prompt = of_answer = -1.0
     if not (0 <= of_prompt < math.inf and 0 <= of_answer < math.inf):
         raise OptionError(f"prices is {prices!r:.60}, expected two numbers: of a million tokens in, and out")
     return of_prompt, of_answer

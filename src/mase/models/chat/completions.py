@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from threading import Lock
+from dataclasses import replace
 from typing import Any, Unpack
 
 from mase.defaults import check_integer, is_real
@@ -15,6 +15,8 @@ from mase.models.names import check_url
 MAX_TOKENS = 512
 _ROUTE = "/chat/completions"
 _ENDS = {"length": "length", "tool_calls": "tool", "function_call": "tool", "content_filter": "refusal"}
+# How often a request is sent again after an answer that was charged and holds no message.
+_MOST_AGAIN = 2
 
 
 class Completions:
@@ -42,77 +44,63 @@ class Completions:
             further = json.loads(json.dumps(dict(parameters or {}), allow_nan=False))
         except (TypeError, ValueError) as error:
             raise OptionError(f"parameters cannot be sent as JSON ({error}), expected names and plain values") from None
-        base, self.path = split_address(check_url(url))
-        self.base, self.connection = base, Connection(**connection)
-        self._client: Client | None = None
-        self._lock = Lock()
         given = {"temperature": temperature, "max_tokens": max_tokens}
         self.parameters = {name: value for name, value in given.items() if value is not None} | further
-        self.model = model if model is not None else only_model(self._connected, None)
-
-    @property
-    def address(self) -> str:
-        """The whole address."""
-        return self.base + self.path
+        self.base, self.path = split_address(check_url(url))
+        self.address, self.connection = self.base + self.path, Connection(**connection)
+        self._client = Client(self.base, self.connection, passing=(500,))
+        self.model = model or only_model(self._client, None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_client", "_lock")}
+        return self.__dict__ | {"_client": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _client=None, _lock=Lock())
+        self.__dict__.update(state, _client=Client(state["base"], state["connection"], passing=(500,)))
 
     def __call__(self, messages: list[Message]) -> Reply:
         """Return the answer to messages.
 
-        Raises
-        ------
-        ServiceError
-            If the server does not answer in time, or not with an answer of a chat.
+        An answer without a message that was charged is asked for again. Its tokens, and those of failures that the
+        server says it charged, are the answer's.
         """
-        body = {"model": self.model, "messages": messages, **self.parameters}
-        (answer,) = self._connected.post(self.path, [body])
-        return reply_in(answer, self.address)
-
-    @property
-    def _connected(self) -> Client:
-        with self._lock:
-            if self._client is None:
-                self._client = Client(self.base, self.connection)
-            return self._client
+        body, rejected = {"model": self.model, "messages": messages, **self.parameters}, list[Any]()
+        for left in reversed(range(_MOST_AGAIN + 1)):
+            (answer,) = self._client.post(self.path, [body], rejected=rejected)
+            try:
+                reply = reply_in(answer, self.address)
+            except ServiceError:
+                if not (left and any(_usage(answer))):
+                    raise
+                rejected.append(answer)
+                continue
+            charged = [usage for usage in map(_usage, rejected) if any(usage)]
+            prompt, completion = (sum(count or 0 for count in counts) for counts in zip((0, 0), *charged, strict=True))
+            return replace(
+                reply,
+                prompt_tokens=None if reply.prompt_tokens is None else reply.prompt_tokens + prompt,
+                completion_tokens=None if reply.completion_tokens is None else reply.completion_tokens + completion,
+                n_rejected=len(charged),
+            )
+        raise AssertionError
 
 
 class Embeddings:
     """The function from texts to vectors of an OpenAI-compatible `/embeddings` address, for the measure "embedding".
 
-    Parameters
-    ----------
-    url
-        The address, as of `mase.models.Chat.openai`.
-    model
-        Name of the model on the server; its only one by default.
-    **connection
-        As of `mase.models.Chat.openai`.
+    The parameters are those of `mase.models.Chat.openai`.
     """
 
     def __init__(self, url: str, model: str | None = None, **connection: Unpack[ConnectionOptions]) -> None:
         base, self.path = split_address(check_url(url), "/embeddings")
         self._client = Client(base, Connection(**connection))
-        self.model = only_model(self._client, model)
+        self.model = model or only_model(self._client, None)
 
     def __call__(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector for each of n texts.
-
-        Raises
-        ------
-        ServiceError
-            If the server does not answer with as many vectors.
-        """
+        """Return a vector for each of n texts."""
         (answer,) = self._client.post(self.path, [{"model": self.model, "input": texts}])
         data = answer.get("data") if isinstance(answer, dict) else None
-        rows = data if isinstance(data, list) else []
-        found: dict[Any, Any] = {
-            row.get("index", at): row.get("embedding") for at, row in enumerate(rows) if isinstance(row, dict)
-        }
+        rows = [row for row in (data if isinstance(data, list) else []) if isinstance(row, dict)]
+        found: dict[Any, Any] = {row.get("index", at): row.get("embedding") for at, row in enumerate(rows)}
         if sorted(found) != list(range(len(texts))):
             raise ServiceError(
                 f"{self.path} answered {len(found)} vectors to {len(texts)} texts, expected one for each"
@@ -141,26 +129,32 @@ def reply_in(answer: Any, place: str) -> Reply:
 
     A refusal is its text. A call of a tool has none: it is empty, and its end says why.
     """
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    try:
+        choice = answer["choices"][0]
+        message, ended = dict(choice["message"]), _ENDS.get(str(choice.get("finish_reason")), "stop")
+    except (LookupError, TypeError, ValueError, AttributeError):
         got = json.dumps(answer, ensure_ascii=False)
-        raise ServiceError(f"{place} answered {got:.200}, expected choices with a message; name the chat route")
-    content, refusal = message.get("content"), message.get("refusal")
+        raise ServiceError(
+            f"{place} answered {got:.200}, expected choices with a message; name the chat route"
+        ) from None
+    content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    ended = _ENDS.get(str(choice.get("finish_reason")), "stop")
-    if not content and isinstance(refusal, str) and refusal:
-        content, ended = refusal, "refusal"
-    if not content and (message.get("tool_calls") or message.get("function_call")):
-        ended = "tool"
     if content is not None and not isinstance(content, str):
         raise ServiceError(f"{place} answered with a content of type {type(content).__name__}, expected a text")
-    usage = answer.get("usage")
+    if not content and message.get("refusal"):
+        content, ended = str(message["refusal"]), "refusal"
+    elif not content and (message.get("tool_calls") or message.get("function_call")):
+        ended = "tool"
+    return Reply(content or "", *_usage(answer), ended)
+
+
+def _usage(answer: Any) -> tuple[int | None, int | None]:
+    """Return the tokens of the prompt and of the answer that a server counted in the JSON of a response."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
     counts = usage if isinstance(usage, dict) else {}
-    return Reply(content or "", _counted(counts.get("prompt_tokens")), _counted(counts.get("completion_tokens")), ended)
-
-
-def _counted(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    prompt, completion = (
+        count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+        for count in (counts.get("prompt_tokens"), counts.get("completion_tokens"))
+    )
+    return prompt, completion

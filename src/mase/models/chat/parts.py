@@ -1,12 +1,14 @@
 """The parts of a conversation that are in or out, and what keeps it valid without some of them."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from itertools import pairwise
+from typing import Any, Self
 
 from mase.document import Document, Field, check_text
 from mase.errors import InvalidTextError, OptionError
-from mase.models.chat.chat import Messages, conversation, text_parts
+from mase.models.chat.chat import Messages, asked_with, conversation, text_parts
 from mase.models.function import Content
 from mase.models.language.answers import prompt_fields
 from mase.models.language.prompts import Template
@@ -15,97 +17,41 @@ from mase.models.language.prompts import Template
 PLACEHOLDER = "(left out)"
 # The last message, if the user wrote it, and messages of these roles are never left out unless one says otherwise.
 LAST = "last"
-FIXED = ("system", "developer", LAST)
-_BETWEEN = "\n\n"
-
-
-@dataclass(slots=True)
-class Repairs:
-    """How often an empty message was dropped with its pair, and how often one held the placeholder."""
-
-    dropped: int = 0
-    held: int = 0
-
-
-class Conversation(Protocol):
-    """What is asked, as a function of the contents of the fields of a document."""
-
-    @property
-    def document(self) -> Document:
-        """The parts: fields with texts, some of them fixed."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What results record of it, as plain JSON types."""
-        ...
-
-    def messages(self, content: Content, repairs: Repairs | None = None) -> Messages:
-        """Return the messages for contents of the fields."""
-        ...
+_SYSTEM = ("system", "developer")
+FIXED = (*_SYSTEM, LAST)
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A prompt with places for the fields of a document; see `mase.models.language.prompts.Template`.
-
-    Attributes
-    ----------
-    document
-        The texts and the query.
-    template
-        Where they stand.
-    """
+    """A prompt with places for the texts and the query, which are the fields of a document."""
 
     document: Document
     template: Template
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The template."""
+        """What results record of it, as plain JSON types."""
         return {"template": self.template.prompt}
 
-    def messages(self, content: Content, repairs: Repairs | None = None) -> Messages:
-        """Return the messages for contents of the fields; a text is a message of the user."""
+    def messages(self, content: Content, repairs: Counter[str] | None = None) -> Messages:
+        """Return the messages for contents of the fields."""
         del repairs
-        prompt = self.template.filled(prompt_fields(content))
-        return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else conversation(prompt)
+        return asked_with(self.template.filled(prompt_fields(content)))
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
     """Messages, each of which is a field of a document; a message of several text parts is several fields.
 
-    Attributes
-    ----------
-    document
-        The texts. Fields are called by their number and role, as in "2 user", or by the "name" of a text part.
-    turns
-        The messages, and for each the names of its fields.
+    Fields are called by their number and role, as in "2 user", or by the "name" of a text part.
     """
 
     document: Document
-    turns: tuple[tuple[dict[str, Any], tuple[str, ...]], ...] = field(hash=False)
+    turns: tuple[tuple[dict[str, Any], tuple[str, ...]], ...] = field(hash=False)  # messages, and names of their fields
 
     @classmethod
     def of(cls, messages: Sequence[Mapping[str, Any]], fixed: Collection[str | int] = FIXED) -> Self:
-        """Return messages with their parts.
-
-        Parameters
-        ----------
-        messages
-            Dicts with "role" and "content", which is a text or a list of text parts. A part may have a "name".
-        fixed
-            What is never left out: roles, numbers of messages from 0, and "last" for the last message if it is the
-            user's.
-
-        Raises
-        ------
-        InvalidTextError
-            If they are no messages, or two parts have the same name.
-        OptionError
-            If nothing can be left out.
-        """
+        """Return messages with their parts; see `mase.cite`. Negative numbers of messages count from the end."""
         conversation(messages)
         if isinstance(fixed, str) or not isinstance(fixed, Collection):
             raise OptionError(
@@ -113,12 +59,11 @@ class Turns:
             )
         fields, turns = list[Field](), []
         for number, message in enumerate(messages):
-            texts, role = text_parts(message), str(message["role"])
+            role, names = str(message["role"]), _names(message, number)
             is_last = LAST in fixed and number == len(messages) - 1 and role == "user"
-            held = is_last or role in fixed or number in fixed or number - len(messages) in fixed
-            names = _names(message, number, role, len(texts))
-            for name, text in zip(names, texts, strict=True):
-                fields.append(Field(name, check_text(text), fixed=held or not text.strip()))
+            stays = is_last or role in fixed or number in fixed or number - len(messages) in fixed
+            for name, text in zip(names, text_parts(message), strict=True):
+                fields.append(Field(name, check_text(text), fixed=stays or not text.strip()))
             turns.append((dict(message), names))
         if all(one.fixed for one in fields):
             raise OptionError(
@@ -129,58 +74,49 @@ class Turns:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The roles of the messages."""
+        """What results record of it, as plain JSON types."""
         return {"roles": [message["role"] for message, _ in self.turns]}
 
-    def messages(self, content: Content, repairs: Repairs | None = None) -> Messages:
-        """Return the messages with contents of the fields.
+    def messages(self, content: Content, repairs: Counter[str] | None = None) -> Messages:
+        """Return the messages with contents of the fields, and count in `repairs` what keeps them valid.
 
         A message without content is dropped together with the answer of the assistant after it, or the question before
         it, if that has none either; a system message is dropped alone. Any other one holds `PLACEHOLDER`, so that roles
         still alternate and a result of a tool still follows its call.
         """
         texts = content if isinstance(content, Mapping) else {self.document.fields[0].name: content}
-        said = [_BETWEEN.join(filter(str.strip, (str(texts[name]) for name in names))) for message, names in self.turns]
+        said = ["\n\n".join(filter(str.strip, (str(texts[name]) for name in names))) for _, names in self.turns]
         dropped = self._dropped(said)
-        repairs = repairs or Repairs()
         found: Messages = []
-        for number, ((message, names), text) in enumerate(zip(self.turns, said, strict=True)):
-            if number in dropped:
-                repairs.dropped += 1
-                continue
-            was_empty = not any(one.text.strip() for one in self.document.fields if one.name in names)
-            if not text.strip() and not was_empty:
-                repairs.held += 1
-                text = PLACEHOLDER
-            found.append({**message, "content": text})
+        for number, ((message, _), text) in enumerate(zip(self.turns, said, strict=True)):
+            is_held = not text and any(map(str.strip, text_parts(message)))
+            if number not in dropped:
+                found.append({**message, "content": PLACEHOLDER if is_held else text})
+            if repairs is not None:
+                repairs["dropped"] += number in dropped
+                repairs["held"] += is_held and number not in dropped
         return found or [{"role": "user", "content": PLACEHOLDER}]
 
     def _dropped(self, said: Sequence[str]) -> set[int]:
         """Return the numbers of the messages that go: empty pairs of user and assistant, and empty system messages."""
-        dropped, number = set[int](), 0
-        roles = [str(message["role"]) for message, _ in self.turns]
-
-        def is_empty_answer(number: int) -> bool:
-            return not said[number].strip() and "tool_calls" not in self.turns[number][0]
-
-        while number < len(said):
-            empty = not said[number].strip()
-            if empty and roles[number] in ("system", "developer"):
-                dropped.add(number)
-            elif empty and roles[number : number + 2] == ["user", "assistant"] and is_empty_answer(number + 1):
+        roles = [message["role"] for message, _ in self.turns]
+        dropped = {number for number, role in enumerate(roles) if role in _SYSTEM and not said[number]}
+        for number, pair in enumerate(pairwise(roles)):
+            calls = "tool_calls" in self.turns[number + 1][0]
+            if pair == ("user", "assistant") and not (said[number] or said[number + 1] or calls):
                 dropped |= {number, number + 1}
-                number += 1
-            number += 1
         return dropped
 
 
-def _names(message: Mapping[str, Any], number: int, role: str, n: int) -> tuple[str, ...]:
+def _names(message: Mapping[str, Any], number: int) -> tuple[str, ...]:
     """Return the names of the fields of a message."""
-    content, name = message.get("content"), f"{number + 1} {role}"
+    content, name = message.get("content"), f"{number + 1} {message['role']}"
     if not isinstance(content, list | tuple):
         return (name,)
     own = [part.get("name") if isinstance(part, Mapping) else None for part in content]
-    wrong = next((one for one in own if one is not None and not isinstance(one, str)), None)
-    if wrong is not None:
-        raise InvalidTextError(f"a part of message {number} has the name {wrong!r:.60}, expected a text")
-    return tuple(one or (name if n == 1 else f"{name}, part {index}") for index, one in enumerate(own, 1))
+    if not all(isinstance(one, str | None) for one in own):
+        raise InvalidTextError(f"parts of message {number} have the names {own!r:.80}, expected texts")
+    return tuple(one or (name if len(own) == 1 else f"{name}, part {index}") for index, one in enumerate(own, 1))
+
+
+Conversation = Filled | Turns

@@ -13,6 +13,7 @@ import time
 import weakref
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -228,9 +229,9 @@ class Connection:
     timeout
         Seconds for one request and its complete answer.
     retries
-        How often a request is sent again after a dropped connection, a time-out or the status 429, 502, 503 or 504. The
-        pauses grow from about 0.2 seconds to 30 and have a random part. A ``Retry-After`` of up to five minutes is
-        honoured. A server that never answered and cannot be reached is asked once.
+        How often a request is sent again after a dropped connection, a time-out or the status 429, 502, 503 or 504 (of
+        a chat model: 500, too). The pauses grow from about 0.2 seconds to 30 and have a random part. A ``Retry-After``
+        of up to five minutes is honoured. A server that never answered and cannot be reached is asked once.
     concurrency
         Number of requests at the same time, each on a connection that is kept open.
     requests_per_second
@@ -347,10 +348,12 @@ class Client:
         The address that all paths follow.
     connection
         How to talk to the server.
+    passing
+        Further statuses after which a request is sent again.
     """
 
-    def __init__(self, url: str, connection: Connection) -> None:
-        self.url, self._connection = check_url(url), connection
+    def __init__(self, url: str, connection: Connection, passing: Sequence[int] = ()) -> None:
+        self.url, self._connection, self._passing = check_url(url), connection, (*_PASSING, *passing)
         credentials = connection.headers()
         secrets = _forms(credentials.values())
         self._secrets = _pattern(secrets)
@@ -391,12 +394,20 @@ class Client:
         """Return the JSON at a path; None if the server has no such path."""
         return self._run(lambda: self._exchanged("GET", path))
 
-    def post(self, path: str, bodies: Sequence[Any], params: dict[str, str] | None = None) -> list[Any]:
+    def post(
+        self,
+        path: str,
+        bodies: Sequence[Any],
+        params: dict[str, str] | None = None,
+        *,
+        rejected: list[Any] | None = None,
+    ) -> list[Any]:
         """Send values as JSON to a path, side by side, and return the JSON of the answers in the order of the values.
 
-        If one fails, the others are cancelled.
+        If one fails, the others are cancelled. The JSON of the answers after which one was sent again is appended to
+        `rejected`.
         """
-        return self._run(lambda: self._all(path, bodies, params or {}))
+        return self._run(lambda: self._all(path, bodies, params or {}, rejected))
 
     def _scrubbed(self, text: str) -> str:
         """Return a text of the server, or about it, with the credentials replaced by stars."""
@@ -412,15 +423,24 @@ class Client:
             return {self._clean(name): self._clean(inner) for name, inner in value.items()}
         return value
 
-    async def _all(self, path: str, bodies: Sequence[Any], params: dict[str, str]) -> list[Any]:
+    async def _all(
+        self, path: str, bodies: Sequence[Any], params: dict[str, str], rejected: list[Any] | None
+    ) -> list[Any]:
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._exchanged("POST", path, body, params)) for body in bodies]
+                tasks = [group.create_task(self._exchanged("POST", path, body, params, rejected)) for body in bodies]
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return [task.result() for task in tasks]
 
-    async def _exchanged(self, method: str, path: str, body: Any = None, params: dict[str, str] | None = None) -> Any:
+    async def _exchanged(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        params: dict[str, str] | None = None,
+        rejected: list[Any] | None = None,
+    ) -> Any:
         """Return the JSON of the answer to a request, which is sent again while it fails in a way that may pass."""
         content = None if method == "GET" else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         headers = {} if content is None else {"Content-Type": "application/json"}
@@ -443,8 +463,11 @@ class Client:
                 except httpx.RequestError as error:
                     raise ServiceError(f"{self._place(request)} {self._described(error)}") from None
             self._reached = True
-            if answer.status not in _PASSING:
+            if answer.status not in self._passing:
                 return self._content(request, answer)
+            if rejected is not None:
+                with suppress(ValueError, RecursionError):
+                    rejected.append(json.loads(answer.body))
             failure, asked = self._status(answer), retry_after(answer.headers)
             if asked is not None and asked > LONGEST_WAIT:
                 failure += f"; it asks to wait {asked:,.0f} seconds, which is too long"

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from contextlib import closing
 
 import pytest
 
@@ -22,18 +23,18 @@ def path(tmp_path):
 
 
 def test_an_answer_is_kept_in_a_file_of_its_owner_alone(path):
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         archive.add(request(), Reply("Cleo.", 7, 2))
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert json.loads(path.read_text())["reply"]["text"] == "Cleo."  # before the archive is closed
-    with Archive(path) as archive:
-        assert archive.get(request().key) == Reply("Cleo.", 7, 2)
+    with closing(Archive(path)) as archive:
+        assert archive.replies.get(request().key) == Reply("Cleo.", 7, 2)
         assert not archive.repaired
 
 
 def test_a_file_that_others_can_read_is_closed_to_them(path):
     path.touch(mode=0o644)
-    with Archive(path):
+    with closing(Archive(path)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -48,27 +49,27 @@ def test_a_file_that_others_can_read_is_closed_to_them(path):
     ],
 )
 def test_everything_that_decides_an_answer_is_in_its_key(path, other):
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         archive.add(request(), Reply("Cleo."))
-        assert archive.get(request(**other).key) is None
+        assert archive.replies.get(request(**other).key) is None
 
 
 def test_a_second_writer_is_refused(path):
-    with Archive(path), pytest.raises(LockedError, match="one writer"):
+    with closing(Archive(path)), pytest.raises(LockedError, match="one writer"):
         Archive(path)
     Archive(path).close()
 
 
 @pytest.mark.parametrize("cut", [1, 20, 80])
 def test_a_line_that_a_kill_left_incomplete_is_removed(path, cut):
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         archive.add(request(), Reply("Cleo."))
         archive.add(request(1), Reply("Ada."))
     content = path.read_bytes()
     path.write_bytes(content[:-cut])
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         assert archive.repaired
-        assert (archive.get(request().key), archive.get(request(1).key)) == (Reply("Cleo."), None)
+        assert (archive.replies.get(request().key), archive.replies.get(request(1).key)) == (Reply("Cleo."), None)
         archive.add(request(1), Reply("Ada."))
     assert path.read_bytes() == content
 
@@ -82,7 +83,7 @@ def test_a_file_that_is_something_else_is_kept(path, content):
 
 
 def test_a_damaged_line_before_the_last_is_no_kill(path):
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         for repeat in range(3):
             archive.add(request(repeat), Reply("Cleo."))
     lines = path.read_bytes().splitlines(keepends=True)
@@ -92,8 +93,8 @@ def test_a_damaged_line_before_the_last_is_no_kill(path):
 
 
 def test_the_first_of_two_equal_answers_counts(path):
-    with Archive(path) as archive:
+    with closing(Archive(path)) as archive:
         archive.add(request(), Reply("Cleo."))
     path.write_bytes(path.read_bytes() + request().line(Reply("Ada.")))
-    with Archive(path) as archive:
-        assert archive.get(request().key) == Reply("Cleo.")
+    with closing(Archive(path)) as archive:
+        assert archive.replies.get(request().key) == Reply("Cleo.")

@@ -236,7 +236,7 @@ def test_a_second_run_ends_where_the_first_did(tmp_path):
         ({"concurrency": 0}, "concurrency"),
         ({"prices": (1,)}, "prices"),
         ({"prices": (1, -1)}, "prices"),
-        ({"max_cost": 1.0}, "without prices"),
+        ({"max_cost": 1.0}, "prices None"),
         ({"max_cost": -1.0, "prices": (1, 1)}, "max_cost"),
         ({"max_total_tokens": 0}, "max_total_tokens"),
         ({"labels": ["yes"]}, "labels"),

@@ -78,14 +78,50 @@ def test_answers_in_other_scripts(text, tmp_path):
 
 @pytest.mark.parametrize(
     "fault",
-    [servers.status(429, {"Retry-After": "0"}), servers.status(503), servers.dropped],
-    ids=["429", "503", "cut"],
+    [servers.status(429, {"Retry-After": "0"}), servers.status(500), servers.status(503), servers.dropped],
+    ids=["429", "500", "503", "cut"],
 )
 def test_what_passes_is_tried_again(fault):
     with chat_served() as (url, double):
         double.faults = [fault]
         assert ask(url).text == "Cleo swims."
         assert len(double.asked(ROUTE)) == 2
+
+
+CHARGED = {"usage": {"prompt_tokens": 70, "completion_tokens": 3}}
+
+
+def charged(status=500):
+    """A fault: no answer, and a count of the tokens that it cost."""
+    return lambda handler: handler.answer(status, json.dumps({"choices": [], **CHARGED}).encode())
+
+
+@pytest.mark.parametrize("status", [500, 503, 200])
+def test_what_failed_and_was_charged_counts(status, tmp_path):
+    with chat_served() as (url, double):
+        double.faults = [charged(status), servers.status(500)]
+        chat = Chat.openai(url, "look-up", archive=tmp_path / "a", prices=(1.0, 2.0))
+        reply = chat.reply(QUESTION)
+        assert (reply.text, reply.prompt_tokens, reply.completion_tokens, reply.n_rejected) == (
+            "Cleo swims.",
+            170,
+            8,
+            1,
+        )
+        assert (chat.n_sent, chat.bill.requests, chat.bill.tokens) == (2, 2, 178)
+        assert chat.bill.cost == pytest.approx((170 + 2 * 8) / 1e6)
+        chat.close()
+        again = Chat.openai(url, "look-up", archive=tmp_path / "a", prices=(1.0, 2.0))
+        assert again.reply(QUESTION) == reply
+        assert (again.n_sent, again.bill) == (0, chat.bill)
+
+
+def test_answers_without_a_message_are_not_paid_for_for_ever():
+    with chat_served() as (url, double):
+        double.faults, double.always = [charged(200)], True
+        with pytest.raises(ServiceError, match="expected choices"):
+            ask(url)
+        assert len(double.asked(ROUTE)) == 3
 
 
 def test_a_server_that_says_how_long_to_wait_is_waited_for():
@@ -99,7 +135,7 @@ def test_a_server_that_says_how_long_to_wait_is_waited_for():
 @pytest.mark.parametrize(
     ("fault", "options", "message"),
     [
-        (servers.status(500), {}, "answered 500"),
+        (servers.status(500), {"retries": 1}, r"answered 500 .*\(2 times\)"),
         (servers.status(401), {}, "token_env"),
         (servers.status(429), {"retries": 1}, "2 times"),
         (slow(0.5), {"timeout": 0.1, "retries": 0}, "within 0.1 seconds"),
@@ -178,12 +214,12 @@ def test_an_address_of_embeddings_is_a_measure():
 
     routes = {"POST /v1/embeddings": embed, "GET /v1/models": lambda body: {"data": [{"id": "e"}]}}
     with servers.served(routes) as (url, double):
-        (first, *_) = measures("embedding", label=None, embedding=url)
-        assert first.values(["Ada sings.", "Ada sings."], "Ada sings.") == pytest.approx([1.0, 1.0])
+        first = measures("embedding", label=None, embedding=url)["embedding"]
+        assert first(["Ada sings.", "Ada sings."], "Ada sings.") == pytest.approx([1.0, 1.0])
         assert double.asked("/v1/embeddings") == [{"model": "e", "input": ["Ada sings."]}]
         double.faults = [told({"data": []})]
         with pytest.raises(ServiceError, match="0 vectors to 1 texts"):
-            first.values(["a"], "a")
+            first(["a"], "a")
 
 
 def test_requests_go_side_by_side():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mase.errors import ModelError, OptionError
-from mase.models.chat.measures import Measure, check_labels, measures, overlap, reader
+from mase.models.chat.measures import Reader, measures, overlap
 
 
 def f1(one, other):
@@ -53,42 +53,42 @@ def test_overlap_reads_scripts_without_spaces():
     ],
 )
 def test_a_label_is_read_as_a_word(answer, label):
-    assert reader(["positive", "negative"])(answer) == label
+    assert Reader(["positive", "negative"])(answer) == label
 
 
 def test_a_label_within_another_one_is_not_read():
-    label = reader(["positive", "very positive"])
+    label = Reader(["positive", "very positive"])
     assert label("very positive") == "very positive"
     assert label("It is positive.") == "positive"
 
 
 def test_labels_of_scripts_without_spaces_need_none():
-    label = reader(["正面", "负面"])
+    label = Reader(["正面", "负面"])
     assert label("这是正面的") == "正面"
-    assert reader(["положительный", "отрицательный"])("Это положительный отзыв") == "положительный"
+    assert Reader(["положительный", "отрицательный"])("Это положительный отзыв") == "положительный"
 
 
 def test_a_function_or_a_pattern_reads_labels():
-    assert reader(["yes", "no"], lambda answer: answer[:3].strip())("Yes, it is") == "yes"
-    assert reader(["yes", "no"], r"answer: (\w+)")("no doubt; Answer: YES") == "yes"
-    assert reader({"yes": "ja|oui", "no": "nein|non"})("Oui!") == "yes"
-    assert reader(["yes", "no"], lambda answer: None)("yes") is None
+    assert Reader(["yes", "no"], lambda answer: answer[:3].strip())("Yes, it is") == "yes"
+    assert Reader(["yes", "no"], r"answer: (\w+)")("no doubt; Answer: YES") == "yes"
+    assert Reader({"yes": "ja|oui", "no": "nein|non"})("Oui!") == "yes"
+    assert Reader(["yes", "no"], lambda answer: None)("yes") is None
     with pytest.raises(OptionError, match="regular expression"):
-        reader(["yes", "no"], "(")
+        Reader(["yes", "no"], "(")
 
 
 @pytest.mark.parametrize("labels", ["yes", ["yes"], ["yes", "YES"], ["yes", " "], 3])
 def test_labels_are_checked(labels):
     with pytest.raises(OptionError, match="labels"):
-        check_labels(labels)
+        Reader(labels)
 
 
 def names(*arguments, **options):
-    return [one.name for one in measures(*arguments, **options)]
+    return list(measures(*arguments, **options))
 
 
 def test_the_chosen_measure_is_the_first_and_the_others_follow():
-    label = reader(["yes", "no"])
+    label = Reader(["yes", "no"])
     assert names(None, label=None) == ["overlap", "exact"]
     assert names(None, label=label) == ["label", "exact", "overlap"]
     assert names("exact", label=label) == ["exact", "label", "overlap"]
@@ -103,14 +103,14 @@ def test_the_chosen_measure_is_the_first_and_the_others_follow():
 
 def test_an_embedding_compares_directions():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 2.0], "c": [3.0, 3.0]}
-    (first, *_) = measures("embedding", label=None, embedding=lambda texts: [vectors[text] for text in texts])
-    assert first.values(["a", "b", "c"], "a") == pytest.approx([1.0, 0.0, np.sqrt(0.5)])
-    (bad, *_) = measures("embedding", label=None, embedding=lambda texts: [1.0])
+    (first, *_) = measures("embedding", label=None, embedding=lambda texts: [vectors[text] for text in texts]).values()
+    assert first(["a", "b", "c"], "a") == pytest.approx([1.0, 0.0, np.sqrt(0.5)])
+    bad = measures("embedding", label=None, embedding=lambda texts: [1.0])["embedding"]
     with pytest.raises(ModelError, match="shape"):
-        bad.values(["a"], "b")
+        bad(["a"], "b")
 
 
 @pytest.mark.parametrize("value", ["much", float("nan"), None])
 def test_a_function_has_to_return_numbers(value):
     with pytest.raises(ModelError, match="expected"):
-        Measure("mine", lambda one, other: value).values(["a"], "b")
+        measures(lambda one, other: value, label=None)["<lambda>"](["a"], "b")

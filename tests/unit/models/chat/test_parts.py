@@ -1,9 +1,11 @@
 """Tests of `mase.models.chat.parts`."""
 
+from collections import Counter
+
 import pytest
 
 from mase.errors import InvalidTextError, OptionError
-from mase.models.chat.parts import PLACEHOLDER, Repairs, Turns
+from mase.models.chat.parts import PLACEHOLDER, Turns
 
 TALK = [
     {"role": "system", "content": "Be brief."},
@@ -15,9 +17,9 @@ TALK = [
 
 def without(turns, *names):
     """Return the messages without some fields, and the repairs."""
-    repairs = Repairs()
+    repairs = Counter()
     content = {one.name: "" if one.name in names else one.text for one in turns.document.fields}
-    return turns.messages(content, repairs), (repairs.dropped, repairs.held)
+    return turns.messages(content, repairs), (repairs["dropped"], repairs["held"])
 
 
 def fixed(turns):
