@@ -17,7 +17,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 SERVING := $(VENV)/.serving
 
-.PHONY: demo cite-demo chat-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo serving chat-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
 	confirmation confirmation-models faults corpora bench bench-peers bench-inputs pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
@@ -51,6 +51,10 @@ cite-demo: $(SMOLLM2)
 $(SERVING): $(SMOLLM2)
 	$(BIN)/pip install --quiet --constraint constraints.txt "transformers[serving]"
 	touch $(SERVING)
+
+# What the slow tests of a chat server need, beside the model in the cache: a minute or two.
+serving: $(SERVING)
+	$(BIN)/python tools/smollm2.py
 
 # The same of a chat server that only answers: `transformers serve`, which is started on a free port and ended again.
 chat-demo: $(SERVING)

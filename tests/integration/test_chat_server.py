@@ -1,6 +1,6 @@
 """Chat models that only answer, against `transformers serve` with SmolLM2-135M-Instruct: a server that is no double.
 
-`make chat-demo` installs what it needs.
+`make serving` installs what it needs.
 """
 
 import json
@@ -26,10 +26,10 @@ def model():
     datasets = pytest.importorskip("mase_paper.datasets", reason="the sister package is not installed")
     serving = pytest.importorskip("transformers.utils.import_utils", reason="transformers is not installed")
     if not serving.is_serve_available():
-        pytest.skip("transformers[serving] is not installed; make chat-demo")
+        pytest.skip("transformers[serving] is not installed; make serving")
     made = datasets.cache_folder() / "smollm2-135m-instruct"
     if not made.exists():
-        pytest.skip("SmolLM2-135M-Instruct is not in the cache; make chat-demo")
+        pytest.skip("SmolLM2-135M-Instruct is not in the cache; make serving")
     return made
 
 
