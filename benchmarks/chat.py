@@ -3,7 +3,8 @@
     pip install llmSHAP==1.5.2
     python benchmarks/chat.py [--texts 60]
 
-Without llmSHAP its rows are left out. It takes five minutes, and writes results/chat.json and chat.md.
+Without llmSHAP its rows are left out. It takes ten minutes, and writes results/chat.json and chat.md. With --logprobs
+it is another comparison, of chat_logprobs.py.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from zlib import crc32
 
 import numpy as np
 
+import chat_logprobs
 import mase
 from mase.models import CausalLM, Chat
 from mase.models.chat.measures import overlap
@@ -31,6 +33,13 @@ SIZES = {8: 24, 16: 32, 24: 40, 32: 48}
 MOST_OF_MODEL = 24  # sentences that the look-up model was trained on
 MORE_NAMES = ("Abel", "Bea", "Carl", "Dora", "Emil", "Fay", "Gwen", "Hugo")
 SECONDS, AT_ONCE, N_REQUESTS = 0.2, 16, 320
+# How often the fact stands there, and how often an answer is something else.
+CASES = {"once": (1, 0.0), "twice": (2, 0.0), "once, 15 % of answers something else": (1, 0.15)}
+# What is tried, with more and more requests, until the right sentence comes first often enough.
+RATE = 0.95
+BUDGETS = (16, 24, 32, 40, 48, 64, 96, 128)
+PER_SENTENCE = tuple(2**k for k in range(9))
+WINDOWS = (2, 3, 4, 5, 6, 7, 8)
 SEED = 0
 
 
@@ -120,10 +129,9 @@ def samplers(size: int) -> dict[str, Callable[[int], Any]]:
 def first(n: int) -> list[dict[str, Any]]:
     """Return how often the right sentence comes first, and after how many requests."""
     rows = []
-    cases = {"once": (1, 0.0), "twice": (2, 0.0), "once, 15 % of answers something else": (1, 0.15)}
-    for (case, (times, wrong)), (size, n_requests) in product(cases.items(), SIZES.items()):
+    for (case, (times, wrong)), (size, n_requests) in product(CASES.items(), SIZES.items()):
         asked = questions(n, size, times=times)
-        methods: dict[str, Callable[[Question, Counted, int], int]] = {
+        methods: dict[str, Method] = {
             "mase": lambda question, model, seed, most=n_requests: by_mase(question, model, n_samples=most, seed=seed),
             "mase, stable_top=1": lambda question, model, seed: by_mase(
                 question, model, n_samples=128, stopping=Stopping(stable_top=1), seed=seed
@@ -139,6 +147,62 @@ def first(n: int) -> list[dict[str, Any]]:
                 requests.append(model.n)
             row = {"case": case, "sentences": size, "method": name, "right": right / n}
             rows.append(row | {"requests": float(np.mean(requests)), "most": max(requests)})
+            print(rows[-1], flush=True)
+    return rows
+
+
+Method = Callable[[Question, Counted, int], int]
+
+
+def more_and_more(size: int) -> dict[str, list[Method]]:
+    """Return methods, each with more and more requests; sampling more per sentence than there is would be all of it."""
+    found: dict[str, list[Method]] = {
+        "mase": [
+            lambda question, model, seed, most=most: by_mase(question, model, n_samples=most, seed=seed)
+            for most in BUDGETS
+        ]
+    }
+    try:
+        from llmSHAP.attribution_methods import coalition_sampler as of
+    except ImportError:
+        return found
+    rest, keys = 2 ** (size - 1) - 1 - size, [*range(size)]
+    makers: dict[str, list[Callable[[int], Any]]] = {
+        "llmSHAP, counterfactual": [lambda seed: of.CounterfactualSampler()],
+        "llmSHAP, sliding windows": [lambda seed, w=w: of.SlidingWindowSampler(keys, w) for w in WINDOWS],
+        "llmSHAP, random": [
+            lambda seed, m=m: of.RandomSampler((m + 0.5) / rest, seed=seed) for m in PER_SENTENCE if m < rest
+        ],
+    }
+    for name, samplers in makers.items():
+        found[name] = [
+            lambda question, model, seed, make=make: by_llmshap(question, model, make(seed)) for make in samplers
+        ]
+    return found
+
+
+def needed(n: int) -> list[dict[str, Any]]:
+    """Return after how many requests, in the mean, the right sentence comes first in 95 % of the contexts.
+
+    None where it does not with as many as were tried last.
+    """
+    rows = []
+    for (case, (times, wrong)), size in product(CASES.items(), SIZES):
+        asked = questions(n, size, times=times)
+        for name, methods in more_and_more(size).items():
+            for method in methods:
+                misses, requests = 0, []
+                for seed, question in enumerate(asked):
+                    model = Counted(look_up, wrong, seed)
+                    misses += method(question, model, seed) not in question.right
+                    requests.append(model.n)
+                    if misses > (1 - RATE) * n:
+                        break
+                else:
+                    break
+            reached = misses <= (1 - RATE) * n
+            row = {"case": case, "sentences": size, "method": name, "requests": float(np.mean(requests))}
+            rows.append(row | {"reached": reached})
             print(rows[-1], flush=True)
     return rows
 
@@ -278,6 +342,22 @@ def table(result: dict[str, Any]) -> str:
             if (row["case"], row["method"]) == (case, method)
         ]
         lines.append(f"| {case} | {method} | " + " | ".join(cells) + " |")
+    lines += [
+        "",
+        f"Requests until the right sentence comes first in {RATE:.0%} of them: the mean, where more and more are tried "
+        f"(mase: n_samples of {BUDGETS[0]} to {BUDGETS[-1]}; random: 1 to {PER_SENTENCE[-1]} coalitions for each "
+        f"sentence; windows of {WINDOWS[0]} to {WINDOWS[-1]}). “>” stands before the last try that did not do.",
+        "",
+        "| the fact stands there | method | " + " | ".join(f"{size} sentences" for size in SIZES) + " |",
+        "|---|---|" + "---|" * len(SIZES),
+    ]
+    for case, method in dict.fromkeys((row["case"], row["method"]) for row in result["needed"]):
+        cells = [
+            f"{'' if row['reached'] else '> '}{row['requests']:,.0f}"
+            for row in result["needed"]
+            if (row["case"], row["method"]) == (case, method)
+        ]
+        lines.append(f"| {case} | {method} | " + " | ".join(cells) + " |")
     lines += ["", "The look-up model of the package, which writes its answers in this process:", ""]
     for row in result["model"]:
         lines.append(
@@ -306,11 +386,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--texts", type=int, default=60)
     parser.add_argument("--explanations", type=int, default=60)
+    parser.add_argument("--logprobs", action="store_true", help="the comparison of chat_logprobs.py alone")
     given = parser.parse_args()
+    if given.logprobs:
+        chat_logprobs.run()
+        return
     result = {
         **provenance(f"python benchmarks/chat.py --texts {given.texts}", given.texts),
         "seed": SEED, "n_texts": given.texts, "n_coverage": given.explanations,
-        "first": first(given.texts), "model": of_model(given.texts),
+        "first": first(given.texts), "needed": needed(given.texts), "model": of_model(given.texts),
         "throughput": throughput(), "coverage": coverage(given.explanations),
     }  # fmt: skip
     write("chat", result, table(result))
