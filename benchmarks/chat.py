@@ -38,7 +38,7 @@ CASES = {"once": (1, 0.0), "twice": (2, 0.0), "once, 15 % of answers something e
 # What is tried, with more and more requests, until the right sentence comes first often enough.
 RATE = 0.95
 BUDGETS = (16, 24, 32, 40, 48, 64, 96, 128)
-PER_SENTENCE = tuple(2**k for k in range(9))
+PER_SENTENCE = tuple(2**k for k in range(6))
 WINDOWS = (2, 3, 4, 5, 6, 7, 8)
 SEED = 0
 

@@ -117,6 +117,8 @@ def cite(
     if isinstance(model, Chat):
         _check_not_given(model, against=against, tokenizer=tokenizer, parts=None if parts == PARTS else parts)
         conversation = conversation_of(context, query, messages, template, fixed)
+        if not isinstance(proxy, Chat | None):
+            raise OptionError(f"proxy is {proxy!r:.60}, expected a mase.models.Chat")
         given = None if answer is None else _check_answer("answer", answer)
         return cite_chat(
             model, conversation, answer=given, measure=measure, embedding=embedding, archive=archive,

@@ -104,6 +104,7 @@ def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
     everything = set(range(len(found.units)))
     without = [content_without(found, units) for units in best]
     only = [content_without(found, everything - set(units)) for units in best]
+    n_before = model.chat.bill.requests  # rows of the scores may have asked the same
     try:
         replies = model.chat.replies([(model.messages(content), 0) for content in (*without, *only)])
     except BudgetSpentError as error:
@@ -115,12 +116,10 @@ def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
     new, alone = (shortened(replies[at].text, 200) for at in (0, n))
     message = f"without {first!r} the answer is {new!r}, and from it alone {alone!r}"
     evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, found.target)
-    n_known = len(replies) if found.responses[0].exact else 0  # all subsets were asked before
-    n_queries = found.fit.n_queries + sum(1 + reply.n_rejected for reply in replies) - n_known
     return replace(
         found,
         evidence=evidence,
-        fit=replace(found.fit, n_queries=n_queries),
+        fit=replace(found.fit, n_queries=found.fit.n_queries + model.chat.bill.requests - n_before),
         notes=(*found.notes, Note("answers-without", message)),
     )
 

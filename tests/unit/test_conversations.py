@@ -75,6 +75,14 @@ def test_few_parts_are_asked_in_all_subsets():
     assert found.scores.tolist() == [0.0, 0.5, 0.0]
 
 
+def test_evidence_that_rows_have_asked_for_is_not_counted_again():
+    one = lookups(1, n_sources=6)[0]
+    for seed in range(6):
+        chat = Chat(look_up, varies=False)
+        found = mase.cite(chat, context=one.context, query=one.query, seed=seed)
+        assert found.fit.n_queries == chat.n_sent
+
+
 def test_another_measure_asks_nothing():
     call = Counted()
     found = mase.cite(Chat(call), measure="exact", **CONTEXT)
@@ -269,6 +277,7 @@ def test_a_server_is_cited():
         ({"context": "a", "measure": "label"}, "labels="),
         ({"context": "a", "measure": "embedding"}, "embedding="),
         ({"context": "a", "n_sample": 3}, "n_sample"),
+        ({"context": "a", "proxy": "cheap"}, "proxy is 'cheap'"),
     ],
 )
 def test_options_are_checked(options, message):
