@@ -77,7 +77,7 @@ def test_few_parts_are_asked_in_all_subsets():
 
 def test_evidence_that_rows_have_asked_for_is_not_counted_again():
     one = lookups(1, n_sources=6)[0]
-    for seed in range(6):
+    for seed in range(5, 9):
         chat = Chat(look_up, varies=False)
         found = mase.cite(chat, context=one.context, query=one.query, seed=seed)
         assert found.fit.n_queries == chat.n_sent
