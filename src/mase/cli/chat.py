@@ -159,8 +159,7 @@ def told_of_cost(chat: "Chat", conversation: "Conversation", given: Mapping[str,
     if not isinstance(n_samples, int):
         by = splitter(given["units"])
         n_units = sum(len(list(by.split(field.text))) for field in fields if not field.fixed)
-        early = given.get("stable_top") is not None or given.get("tolerance") is not None
-        n_samples = METHODS[METHOD].budget(n_units, stops_early=early)
+        n_samples = METHODS[METHOD].budget(n_units, stops_early=given["stopping"].ruled)
     tell(f"at most {chat.estimate(conversation.messages(conversation.document.content), n_samples)}")
 
 

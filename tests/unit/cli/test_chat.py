@@ -53,6 +53,15 @@ def test_a_context_is_cited_by_another_measure(command):
         assert "[1] Ben cooks." in found.stdout
 
 
+@pytest.mark.parametrize(("rule", "most"), [((), 35), (("--stable-top", 1), 128)])
+def test_the_most_requests_are_told_before_the_first(command, rule, most):
+    with chat_served() as (url, _):
+        assert (
+            f"at most {most} requests"
+            in command("cite", "--chat", "--server", url, "--messages", "chat.json", *rule).stderr
+        )
+
+
 def test_the_answers_are_beside_the_output_and_asked_for_once(command, tmp_path):
     with chat_served() as (url, double):
         given = ["cite", "--chat", "--server", url, "--messages", "chat.json", "-o", "x.json", "-q"]
