@@ -162,6 +162,16 @@ class Probe:
         return False
 
     @property
+    def varies(self) -> bool | None:
+        """Whether answers to the same row vary, which is planned for; None if that is not known."""
+        return False
+
+    @property
+    def n_rejected(self) -> int:
+        """Number of requests so far that were charged and brought no answer."""
+        return 0
+
+    @property
     def n_reserved(self) -> int:
         """Number of evaluations of the budget that are spent otherwise than on rows."""
         return 0

@@ -1,7 +1,7 @@
 """A control variate: what a cheap model says of the same rows lowers the error of scores, and leaves no bias."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -22,17 +22,16 @@ class Control:
     not depend on it, because the effects of e - s beta are 0 on average. Its variance is smallest where b is the
     regression of what single parts leave of d on what they leave of e. For each pair, b is that of all other pairs
     (cross-fitting), so that a cheap model which misleads costs nothing but chance.
-
     """
 
-    oracle: Oracle  # the method `control` of its probe returns the scores `(n, k)` of the cheap model
+    oracle: Oracle  # asks the cheap model by the `control` of its probe
     effects: Floats  # beta `(p,)`
     errors: Floats  # its standard errors `(p,)`
 
     @classmethod
     def of(cls, oracle: Oracle) -> Self | None:
         """Return the control of an oracle whose probe has a cheap model; None without one."""
-        if not getattr(oracle.probe, "has_control", False):
+        if not oracle.probe.has_control:
             return None
         p = oracle.size
         found = cls(oracle, np.zeros(p), np.zeros(p))
@@ -50,7 +49,7 @@ class Control:
 
     def differences(self, halves: Floats) -> Floats:
         """Return the differences `(m,)` of the cheap model's responses to rows `(m, p)` and to their complements."""
-        probe: Any = self.oracle.probe
+        probe = self.oracle.probe
         n, rows = len(halves), np.ones((2 * len(halves), len(probe.scale)))
         rows[:, self.oracle.active] = np.concatenate([halves, 1 - halves])
         responses = self.oracle.respond(probe.control(rows))

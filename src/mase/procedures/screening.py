@@ -91,7 +91,7 @@ class Screening(Strategy):
             raise TooFewSamplesError(
                 f"n_samples leaves {budget} requests for the scores, expected at least 2; use a larger n_samples"
             )
-        if hasattr(oracle.probe, "varies"):  # the repeats that are planned here tell noise
+        if oracle.probe.answers_only:  # the repeats that are planned here tell noise
             oracle = replace(oracle, consistency=UNCHECKED)
         control = Control.of(oracle)
         rows, scores, ended = self._asked(oracle, budget, rng, stopping, control)
@@ -107,7 +107,7 @@ class Screening(Strategy):
         self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping, control: Control | None
     ) -> tuple[Floats, Floats, Note | None]:
         """Return the rows `(n, p)` in pairs, then those that were asked again, with their scores `(n, k)`."""
-        p, noisy = oracle.size, _varies(oracle)
+        p, noisy = oracle.size, oracle.probe.varies
         everything = 2**p <= budget + 1  # the text itself is known
         goal = 2**p if everything else budget - budget % 2
         halves = _every_half(p, rng) if everything else _halves(p, goal // 2, rng)
@@ -121,7 +121,7 @@ class Screening(Strategy):
                     chosen = _crossed(chosen, self._selected(*_differences(rows, oracle.respond(scores))), rng)
                 more = np.stack([chosen, 1 - chosen], axis=1).reshape(-1, p)
                 scores, rows = np.concatenate([scores, oracle.scores(more)]), np.concatenate([rows, more])
-                charged: int = getattr(oracle.probe, "n_rejected", 0)
+                charged = oracle.probe.n_rejected
                 oracle.cost.n_queries, n_rejected = oracle.cost.n_queries + charged - n_rejected, charged
                 if everything or stopping.never or len(rows) < 2 * _least(p):
                     continue
@@ -145,7 +145,7 @@ class Screening(Strategy):
     ) -> Solution:
         """Return the solution of rows that were asked, with its notes."""
         rows, responses = answered.sample.coordinates, oracle.respond(answered.scores)
-        noisy, complete = bool(_varies(oracle)) or _differ(rows, answered.scores), _is_complete(rows)
+        noisy, complete = bool(oracle.probe.varies) or _differ(rows, answered.scores), _is_complete(rows)
         estimate = self._estimate(rows, responses, control, noisy=noisy)
         chosen = [*range(oracle.size)] if complete else self._selected(*_differences(rows, responses))
         r2, solution = _r2(rows, responses, estimate.gamma, chosen), Solution.of(oracle, estimate)
@@ -198,12 +198,6 @@ class Screening(Strategy):
             basis = np.column_stack([basis, free[:, best] / np.sqrt(sizes[best])])
             residual = differences - basis @ (basis.T @ differences)
         return chosen
-
-
-def _varies(oracle: Oracle) -> bool | None:
-    """Return whether the answers of a model vary; None if that is not known. A model that does not say is checked."""
-    found: bool | None = getattr(oracle.probe, "varies", False)
-    return found
 
 
 def _differ(rows: Floats, scores: Floats) -> bool:

@@ -36,6 +36,7 @@ class Beside(FunctionProbe):
     """A probe of one value with a cheap model beside it."""
 
     varies: bool = True
+    answers_only = True
     cheap: str | None = None
     output: Output = Output("values")  # noqa: RUF009 (frozen)
 

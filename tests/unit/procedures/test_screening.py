@@ -21,6 +21,7 @@ class Answers(FunctionProbe):
     """A probe of one value, of which it is known whether answers vary."""
 
     varies: bool | None = False
+    answers_only = True
     output: Output = Output("values")  # noqa: RUF009 (frozen)
 
     def scores(self, coordinates, rows):
