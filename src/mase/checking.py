@@ -257,12 +257,12 @@ def bound(explainer: Explainer, text: Input) -> BoundText:
 
 def inputs(model: Model, given: Document | None) -> tuple[str, ...]:
     """Return the kinds of inputs that the model answers: "texts", "pairs" and "records"."""
-    found = []
+    result = []
     for kind, example in (_EXAMPLES if given is None else _EXAMPLES | {_kind(given): given}).items():
         with suppress(MaseError):
             model.predict([example])
-            found.append(kind)
-    return tuple(found)
+            result.append(kind)
+    return tuple(result)
 
 
 def _kind(document: Document) -> str:
@@ -299,7 +299,7 @@ def agreement(model: Model, texts: Sequence[Input]) -> Agreement:
     alone, again = model.predict(texts[:1])[0], model.predict(texts[:1])[0]
     in_batch = model.predict([*texts[1:], texts[0]])[-1]
     difference = float(np.abs(alone - again).max())
-    nearest = min(float(np.abs(in_batch - one).max()) for one in (alone, again))
+    nearest = min(float(np.abs(in_batch - item).max()) for item in (alone, again))
     return Agreement(difference, max(0.0, nearest - difference))
 
 
@@ -440,13 +440,13 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
         else [Document((Field(CONTEXT, text), _QUERY)) for text in (_LANGUAGE_SHORT, _LANGUAGE_SHORT + _MORE)]
     )
     fields = [prompt_fields(document.content) for document in documents]
-    found, template = language_description_of(model), Template.of(None, fields[0])
-    messages, prompts = found.messages, [template.filled(one) for one in fields]
+    result, template = language_description_of(model), Template.of(None, fields[0])
+    messages, prompts = result.messages, [template.filled(field) for field in fields]
     try:
         answer = _answer(model, prompts[0])
     except CapabilityError:  # nobody turns messages into text
         template = Template(plain(template.prompt, model.name))
-        messages, prompts = "as plain text", [template.filled(one) for one in fields]
+        messages, prompts = "as plain text", [template.filled(field) for field in fields]
         answer = _answer(model, prompts[0])
     asked = answer or model.continuation(_GIVEN)
     answered = GivenAnswer(model, asked, template=template, generated=answer is not None)
@@ -454,10 +454,10 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
     again, in_batch = _differences(model, prompts, asked)
     return LanguageCheck(
         name=model.name,
-        kind=found.kind,
+        kind=result.kind,
         messages=messages,
-        context_length=found.context_length,
-        stops=found.stops,
+        context_length=result.context_length,
+        stops=result.stops,
         question=str(fields[0].get(QUERY, documents[0].text)),
         answer=None if answer is None else answer.text,
         again=again,
@@ -466,9 +466,9 @@ def check_language_model(model: LanguageModel, given: Document | None) -> Langua
         units=explainer.splitter.name,
         link=str(explainer.method.link),
         speeds=tuple(speed(explainer, document) for document in documents),
-        device=found.device,
-        precision=found.precision,
-        guesses=found.guesses,
+        device=result.device,
+        precision=result.precision,
+        guesses=result.guesses,
     )
 
 
@@ -565,7 +565,7 @@ def check(
         context_length=description.context_length,
         defaults=_defaults(explainer),
         agreement=agreement(adapted, [texts[0], *texts]),
-        speeds=tuple(speed(explainer, one) for one in texts),
+        speeds=tuple(speed(explainer, item) for item in texts),
         device=description.device,
         precision=description.precision,
         guesses=(*description.guesses, *failed),

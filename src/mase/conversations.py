@@ -78,9 +78,9 @@ def cite_chat(
         if proxy is not None:
             model.proxy = ChatAnswer(proxy, conversation, proxy.reply(whole).text, compared, generated=True)
         settings: CiteOptions = {"method": METHOD, "units": UNITS, **options, "evidence": 0}
-        found = Explainer(model, **settings)(conversation.document, target="all", on_progress=on_progress)
-        found = _tested(found, model, k)
-        return replace(found, notes=(*found.notes, Note("requests", f"{chat.bill - before}")))
+        result = Explainer(model, **settings)(conversation.document, target="all", on_progress=on_progress)
+        result = _tested(result, model, k)
+        return replace(result, notes=(*result.notes, Note("requests", f"{chat.bill - before}")))
 
 
 def _check(chat: Chat, explained: str, measure: str) -> None:
@@ -96,37 +96,40 @@ def _check(chat: Chat, explained: str, measure: str) -> None:
         )
 
 
-def _tested(found: Attribution, model: ChatAnswer, k: int) -> Attribution:
+def _tested(attribution: Attribution, model: ChatAnswer, k: int) -> Attribution:
     """Return an attribution with its evidence: the answers without the best 1 to k parts, and from them alone."""
-    best = [tuple(found.order[:size].tolist()) for size in range(1, min(k, len(found.units)) + 1)]
+    best = [tuple(attribution.order[:size].tolist()) for size in range(1, min(k, len(attribution.units)) + 1)]
     if not best:
-        return found
-    everything = set(range(len(found.units)))
-    without = [content_without(found, units) for units in best]
-    only = [content_without(found, everything - set(units)) for units in best]
+        return attribution
+    everything = set(range(len(attribution.units)))
+    without = [content_without(attribution, units) for units in best]
+    only = [content_without(attribution, everything - set(units)) for units in best]
     n_before = model.chat.bill.requests  # rows of the scores may have asked the same
     try:
         replies = model.chat.replies([(model.messages(content), 0) for content in (*without, *only)])
     except BudgetSpentError as error:
-        return replace(found, notes=(*found.notes, Note("budget-spent", f"{error}; there is no evidence")))
+        return replace(attribution, notes=(*attribution.notes, Note("budget-spent", f"{error}; there is no evidence")))
     values = model.measures[model.labels[0]]([reply.text for reply in replies], model.answer.text)
     both = zip((*best, *best), values, strict=True)
-    changed = [Changed(units, found.target, None, None, value) for units, value in both]
-    n, first = len(best), shortened(found.units[best[0][0]].text, 80)
+    changed = [Changed(units, attribution.target, None, None, value) for units, value in both]
+    n, first = len(best), shortened(attribution.units[best[0][0]].text, 80)
     new, alone = (shortened(replies[at].text, 200) for at in (0, n))
     message = f"without {first!r} the answer is {new!r}, and from it alone {alone!r}"
-    evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, found.target)
+    evidence = Evidence(tuple(changed[:n]), tuple(changed[n:]), None, attribution.target)
     return replace(
-        found,
+        attribution,
         evidence=evidence,
-        fit=replace(found.fit, n_queries=found.fit.n_queries + model.chat.bill.requests - n_before),
-        notes=(*found.notes, Note("answers-without", message)),
+        fit=replace(attribution.fit, n_queries=attribution.fit.n_queries + model.chat.bill.requests - n_before),
+        notes=(*attribution.notes, Note("answers-without", message)),
     )
 
 
-def content_without(found: Attribution, units: Iterable[int]) -> Content:
+def content_without(attribution: Attribution, units: Iterable[int]) -> Content:
     """Return the contents of the document of an attribution without some of its units."""
-    tokens, out = word_tokens(Document(found.document)), [found.units[unit] for unit in chosen(units, len(found.units))]
+    tokens, out = (
+        word_tokens(Document(attribution.document)),
+        [attribution.units[unit] for unit in chosen(units, len(attribution.units))],
+    )
     places = [tokens.document.located(*span) for span in tokens.spans if span is not None]
     kept = [
         not any(unit.field == field.name and unit.start <= start < unit.end for unit in out)

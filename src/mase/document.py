@@ -357,7 +357,7 @@ def valid_text(text: str) -> str:
 
 def is_split(source: object) -> bool:
     """Return whether it is a mapping from names to tables, such as a `DatasetDict`."""
-    return isinstance(source, Mapping) and bool(source) and all(names_in(one) is not None for one in source.values())
+    return isinstance(source, Mapping) and bool(source) and all(names_in(item) is not None for item in source.values())
 
 
 def names_in(source: Any) -> Sequence[Any] | None:

@@ -216,12 +216,12 @@ class MaskedPredictions:
                 break
             smaller = list(combinations(order, size))
             asked = self.known.get(self._table([self._without(some) for some in smaller]))
-            found = (
+            result = (
                 some
                 for some, scores in zip(smaller, asked, strict=True)
                 if scores is not None and self._is_other(scores)
             )
-            units = next(found, units)
+            units = next(result, units)
             if len(units) == size:
                 break
             smallest = all(scores is not None for scores in asked)

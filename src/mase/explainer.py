@@ -265,21 +265,23 @@ class Explainer:
             long = None if self.windows is None else LongText.of(self.model, document, self.splitter, self.windows)
             if long is None:
                 bound = self._bound(document, question, self.splitter)
-                found = self.measurement.attribution(bound, listener)
-                return replace(found, zoomed=zoomed(bound, found, self.zoom, self.measurement)) if self.zoom else found
-            found = explained(long, self.model, question, self._window, listener)
-            tested = self._masked_windows(found) if self.n_tested else []
-            return with_evidence(found, tested, self.n_tested) if tested else found
+                result = self.measurement.attribution(bound, listener)
+                return (
+                    replace(result, zoomed=zoomed(bound, result, self.zoom, self.measurement)) if self.zoom else result
+                )
+            result = explained(long, self.model, question, self._window, listener)
+            tested = self._masked_windows(result) if self.n_tested else []
+            return with_evidence(result, tested, self.n_tested) if tested else result
 
     def _window(self, window: WindowText, question: Question, listener: Listener | None) -> Attribution:
         with seeded(self.seed, window.document.key):
             bound = self._bound(window.document, question, window.splitter)
             return self.measurement.attribution(bound, listener, tests=False)
 
-    def _masked_windows(self, found: Attribution) -> list[MaskedWindow]:
+    def _masked_windows(self, attribution: Attribution) -> list[MaskedWindow]:
         """Return the windows of an attribution, with the predictions for them with units masked."""
-        question, windows = Question(found.target, found.responses[0].against), []
-        for window in LongText.found(found, self.splitter).windows:
+        question, windows = Question(attribution.target, attribution.responses[0].against), []
+        for window in LongText.found(attribution, self.splitter).windows:
             bound = self._bound(window.document, question, window.splitter)
             n_samples = self.measurement.budget(bound.probe)
             tested = bound.masked(KnownScores(), n_for_evidence(n_samples, self.n_tested), self.query.rows)

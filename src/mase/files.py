@@ -158,7 +158,10 @@ def cannot_read(path: str | os.PathLike[str], error: Exception) -> DataError:
 def cannot_write(path: str | os.PathLike[str], error: Exception) -> DataError:
     """Return the error for a file that cannot be written."""
     if isinstance(error, FileExistsError):
-        link = next((one for one in (Path(path), *Path(path).parents) if one.is_symlink() and not one.exists()), None)
+        link = next(
+            (parent for parent in (Path(path), *Path(path).parents) if parent.is_symlink() and not parent.exists()),
+            None,
+        )
         if link is not None:
             return DataError(f"cannot write {os.fspath(path)!r}: the link {os.fspath(link)!r} leads nowhere; remove it")
     return DataError(f"cannot write {os.fspath(path)!r}: {_reason(error)}; choose another path")

@@ -57,8 +57,8 @@ def pooled(numbers: Floats, pooling: Pooling) -> Floats:
 
     With "max", the probabilities of classes that exclude each other may sum to more than 1.
     """
-    found: Floats = (weights(numbers, pooling) * numbers).sum(axis=0)
-    return found
+    result: Floats = (weights(numbers, pooling) * numbers).sum(axis=0)
+    return result
 
 
 def decider(numbers: Floats, weight: Floats) -> int:
@@ -116,16 +116,16 @@ def combined(document: Sequence[Field], parts: Sequence[Part], pooling: Pooling)
     )
 
 
-def _prediction(found: Sequence[Prediction], pooling: Pooling) -> Prediction:
-    numbers = pooled(_numbers(found), pooling)
-    if found[0].values:
-        return Prediction.of_values(found[0].names, numbers)
-    return Prediction.of(found[0].names, numbers, multilabel=found[0].multilabel)
+def _prediction(predictions: Sequence[Prediction], pooling: Pooling) -> Prediction:
+    numbers = pooled(_numbers(predictions), pooling)
+    if predictions[0].values:
+        return Prediction.of_values(predictions[0].names, numbers)
+    return Prediction.of(predictions[0].names, numbers, multilabel=predictions[0].multilabel)
 
 
-def _numbers(found: Sequence[Prediction]) -> Floats:
+def _numbers(predictions: Sequence[Prediction]) -> Floats:
     """Return the class probabilities or values `(w, k)` of w predictions."""
-    return np.array([list((one.probabilities or one.values).values()) for one in found])
+    return np.array([list((item.probabilities or item.values).values()) for item in predictions])
 
 
 def _shares(parts: Sequence[Part], name: str, pooling: Pooling) -> list[WindowResponse]:
@@ -184,7 +184,7 @@ def _tokens(
     Special tokens, which every window has, are left out.
     """
     position = {field.name: index for index, field in enumerate(document)}
-    found: dict[tuple[Any, ...], tuple[Place, Token]] = {}
+    result: dict[tuple[Any, ...], tuple[Place, Token]] = {}
     for window, part in enumerate(parts):
         for index, token in enumerate(part.found.tokens):
             unit = None if token.unit is None else index_of.get((window, token.unit))
@@ -192,65 +192,65 @@ def _tokens(
                 continue
             start, end = part.window.placed(token)
             key = (position[token.field], start, end, -1 if unit is None else index)
-            found.setdefault(key, ((window, index), replace(token, start=start, end=end, unit=unit)))
-    return [found[key] for key in sorted(found)]
+            result.setdefault(key, ((window, index), replace(token, start=start, end=end, unit=unit)))
+    return [result[key] for key in sorted(result)]
 
 
 def _response(
     parts: Sequence[Part], shares: Sequence[WindowResponse], places: Sequence[Place], tokens: Sequence[Place]
 ) -> Response:
     """Return a response of the document."""
-    found = [_named(part, shares[0].name) for part in parts]
+    result = [_named(part, shares[0].name) for part in parts]
 
     def of_units(numbers: Sequence[Sequence[T]]) -> tuple[T, ...]:
         return tuple(numbers[window][index] for window, index in places)
 
-    scores = of_units([response.scores for response in found])
-    by_token = [response.token_scores for response in found if response.token_scores is not None]
+    scores = of_units([response.scores for response in result])
+    by_token = [response.token_scores for response in result if response.token_scores is not None]
     return replace(
-        found[0],
+        result[0],
         value=fsum(share.weight * share.value for share in shares),
         scores=scores,
-        standard_errors=of_units([response.standard_errors for response in found]),
-        total_errors=of_units([response.interval_errors for response in found]),
+        standard_errors=of_units([response.standard_errors for response in result]),
+        total_errors=of_units([response.interval_errors for response in result]),
         order=tuple(ranking(scores).tolist()),
-        r2=_worst(response.r2 for response in found),
+        r2=_worst(response.r2 for response in result),
         effects={
-            name: of_units([response.effects[name] for response in found])
-            for name in found[0].effects
-            if all(name in response.effects for response in found)
+            name: of_units([response.effects[name] for response in result])
+            for name in result[0].effects
+            if all(name in response.effects for response in result)
         },
-        split_half=_worst(response.split_half for response in found),
-        r2_held_out=_worst(response.r2_held_out for response in found),
-        exact=all(response.exact for response in found),
-        signed=all(response.signed for response in found),
+        split_half=_worst(response.split_half for response in result),
+        r2_held_out=_worst(response.r2_held_out for response in result),
+        exact=all(response.exact for response in result),
+        signed=all(response.signed for response in result),
         token_scores=tuple(by_token[window][index] for window, index in tokens) if by_token else None,
-        interactions=_interactions(found, places),
+        interactions=_interactions(result, places),
     )
 
 
-def _interactions(found: Sequence[Response], places: Sequence[Place]) -> tuple[Interaction, ...]:
+def _interactions(responses: Sequence[Response], places: Sequence[Place]) -> tuple[Interaction, ...]:
     """Return the interactions of units that both have their scores from the window in which the pair was found."""
     index_of = {place: index for index, place in enumerate(places)}
     pairs = (
         replace(pair, units=(index_of[window, pair.units[0]], index_of[window, pair.units[1]]))
-        for window, response in enumerate(found)
+        for window, response in enumerate(responses)
         for pair in response.interactions
         if all((window, unit) in index_of for unit in pair.units)
     )
     return tuple(sorted(pairs, key=lambda pair: -abs(pair.score)))
 
 
-def _fit(found: Sequence[Fit]) -> Fit:
+def _fit(fits: Sequence[Fit]) -> Fit:
     """Return the fit of the document: the worst of its windows, and what they cost together."""
-    conditions = [fit.condition for fit in found if fit.condition is not None]
+    conditions = [fit.condition for fit in fits if fit.condition is not None]
     return replace(
-        found[0],
-        split_half=_worst(fit.split_half for fit in found),
-        condition=max(conditions) if len(conditions) == len(found) else None,
-        n_queries=sum(fit.n_queries for fit in found),
-        n_gradients=sum(fit.n_gradients for fit in found),
-        seconds=fsum(fit.seconds for fit in found),
+        fits[0],
+        split_half=_worst(fit.split_half for fit in fits),
+        condition=max(conditions) if len(conditions) == len(fits) else None,
+        n_queries=sum(fit.n_queries for fit in fits),
+        n_gradients=sum(fit.n_gradients for fit in fits),
+        seconds=fsum(fit.seconds for fit in fits),
     )
 
 
@@ -302,15 +302,15 @@ def explained(
     parts: list[Part] = []
     for window in windows:
         told = None if listener is None else _told(listener, n_asked, len(windows))
-        found = explain(window, question, told)
-        n_asked += found.fit.n_queries
-        parts.append(Part(window, _with_note(found)))
-    found = combined(long.document.fields, parts, long.pooling)
+        result = explain(window, question, told)
+        n_asked += result.fit.n_queries
+        parts.append(Part(window, _with_note(result)))
+    result = combined(long.document.fields, parts, long.pooling)
     of_text = text_notes(*(tokens for _, tokens in read))
-    others = [note for note in found.notes if note.code not in {one.code for one in of_text}]
-    found = replace(found, notes=(*of_text, *others, *_unread(long)))
-    fit = replace(found.fit, n_queries=n_asked, seconds=time.perf_counter() - begun)
-    return replace(found, fit=fit)
+    others = [note for note in result.notes if note.code not in {item.code for item in of_text}]
+    result = replace(result, notes=(*of_text, *others, *_unread(long)))
+    fit = replace(result.fit, n_queries=n_asked, seconds=time.perf_counter() - begun)
+    return replace(result, fit=fit)
 
 
 def _unread(long: LongText) -> list[Note]:
@@ -352,13 +352,13 @@ def _told(listener: Listener, n_asked: int, n_windows: int) -> Listener:
     return lambda progress: listener(Progress(n_asked + progress.n_asked, n_windows * progress.n_samples))
 
 
-def _with_note(found: Attribution) -> Attribution:
+def _with_note(attribution: Attribution) -> Attribution:
     """Return the attribution of a window; one that is cut off is a single unit, and gets a note that says so."""
-    cut = found.truncation
+    cut = attribution.truncation
     if cut is None:
-        return found
+        return attribution
     message = f"this unit is longer than the model reads: it read {cut.n_kept:,} of its {cut.n_total:,} tokens"
-    return replace(found, notes=(*found.notes, Note("cut-off", message, 0)))
+    return replace(attribution, notes=(*attribution.notes, Note("cut-off", message, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,37 +372,39 @@ class MaskedWindow:
 
     def overlapping(self, units: Sequence[Unit]) -> list[list[int]]:
         """Return for each unit of the window the indices of the units of the text that it overlaps."""
-        found = []
+        result = []
         own = [(unit.end, index) for index, unit in enumerate(units) if unit.field == self.window.field]
         others = {unit: index for index, unit in enumerate(units) if unit.field != self.window.field}
         for unit in self.units:
             start, end = self.window.placed(unit)
             first = bisect_right(own, (start, len(units)))
             overlapping = [index for _, index in own[first:] if units[index].start < end]
-            found.append(overlapping if unit.field == self.window.field else [others[unit]])
-        return found
+            result.append(overlapping if unit.field == self.window.field else [others[unit]])
+        return result
 
 
-def masked(found: Attribution, windows: Sequence[MaskedWindow], n_rows: int) -> MaskedPredictions:
+def masked(attribution: Attribution, windows: Sequence[MaskedWindow], n_rows: int) -> MaskedPredictions:
     """Return the pooled predictions for a long text with some of its units masked, from at most `n_rows` rows.
 
     A row costs one evaluation for each window that has one of the masked units.
     """
-    first, units = windows[0].predictions, found.units
+    first, units = windows[0].predictions, attribution.units
     probe = _WindowsProbe(windows, [window.overlapping(units) for window in windows], len(units))
-    reading = _PooledReading([window.predictions for window in windows], found.method["pooling"], first.target)
+    reading = _PooledReading([window.predictions for window in windows], attribution.method["pooling"], first.target)
     columns = [np.array([index]) for index in range(len(units))]
     return MaskedPredictions(
         probe, columns, first.labels, first.target, first.link, KnownScores(), n_rows, other_reading=reading
     )
 
 
-def with_evidence(found: Attribution, windows: Sequence[MaskedWindow], k: int) -> Attribution:
+def with_evidence(attribution: Attribution, windows: Sequence[MaskedWindow], k: int) -> Attribution:
     """Return the attribution of a long text with evidence about its best k units, for the pooled prediction."""
     n_rows = max(window.predictions.budget for window in windows)
-    evidence = masked(found, windows, n_rows).evidence(found.responses[0].order, k)
+    evidence = masked(attribution, windows, n_rows).evidence(attribution.responses[0].order, k)
     n_asked = sum(window.predictions.n_asked + window.n_setup for window in windows)
-    return replace(found, evidence=evidence, fit=replace(found.fit, n_queries=found.fit.n_queries + n_asked))
+    return replace(
+        attribution, evidence=evidence, fit=replace(attribution.fit, n_queries=attribution.fit.n_queries + n_asked)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,14 +431,14 @@ class _WindowsProbe(Probe):
 
     def scores(self, coordinates: Floats, rows: Ints) -> Floats:
         del rows
-        found = []
+        result = []
         for window, overlapping in zip(self.windows, self.overlapping, strict=True):
             own = np.ones((len(coordinates), len(window.predictions.probe.scale)))
             for unit, others in enumerate(overlapping):
                 if others:
                     own[:, window.predictions.coordinates[unit]] = coordinates[:, others].min(axis=1)[:, None]
-            found.append(np.array(window.predictions.scores(list(own))))
-        return np.concatenate(found, axis=1)
+            result.append(np.array(window.predictions.scores(list(own))))
+        return np.concatenate(result, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,8 +464,8 @@ class _PooledReading:
         blocks = np.split(scores, len(self.windows), axis=1)
         responses = [window.reading.responses(block) for window, block in zip(self.windows, blocks, strict=True)]
         shares = [weights(numbers[:, [self.target]], self.pooling)[:, 0] for numbers in self._numbers(scores)]
-        found: Floats = (np.array(shares) * np.transpose(responses)).sum(axis=1)
-        return found
+        result: Floats = (np.array(shares) * np.transpose(responses)).sum(axis=1)
+        return result
 
     def best(self, scores: Floats) -> int:
         return int(np.argmax(self.predictions(scores[None])[0]))

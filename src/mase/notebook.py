@@ -119,24 +119,24 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
         self.answer = self._answer(units) if units and self._explainer is not None else {}
 
     def _answer(self, units: list[int]) -> dict[str, Any]:
-        found, explainer = self._found[self.index], self._explainer
+        result, explainer = self._found[self.index], self._explainer
         assert explainer is not None
         try:
-            changed = explainer.predict_without(found, units)
+            changed = explainer.predict_without(result, units)
         except MaseError as error:
             return {"units": units, "error": f"{type(error).__name__}: {error}"}
         return asdict(changed) | {
             "units": units,
-            "expected_response": found.expected_without(units),
-            "expected_probability": found.expected_probability_without(units),
+            "expected_response": result.expected_without(units),
+            "expected_probability": result.expected_probability_without(units),
         }
 
 
-def _attributions(found: Any) -> Attributions:
-    found = [found] if isinstance(found, Attribution) or not isinstance(found, Iterable) else list(found)
-    for one in found:
-        if not isinstance(one, Attribution):
-            raise OptionError(f"found has {type(one).__name__}, expected an Attribution, or several of them")
-    if not found:
+def _attributions(result: Any) -> Attributions:
+    result = [result] if isinstance(result, Attribution) or not isinstance(result, Iterable) else list(result)
+    for item in result:
+        if not isinstance(item, Attribution):
+            raise OptionError(f"found has {type(item).__name__}, expected an Attribution, or several of them")
+    if not result:
         raise OptionError("there is no attribution to show, expected at least one")
-    return Attributions(found)
+    return Attributions(result)

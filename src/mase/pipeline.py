@@ -86,10 +86,10 @@ def _effects(other_effects: Mapping[str, Estimate], groups: Sequence[Ints]) -> d
     return effects
 
 
-def _of_units(found: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:
+def _of_units(interactions: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:
     """Return the interactions of pairs of units, from those of their coordinates: each has one of its own."""
     unit_of = {coordinate: unit for unit, group in enumerate(groups) for coordinate in group.tolist()}
-    return tuple(replace(one, units=(unit_of[one.units[0]], unit_of[one.units[1]])) for one in found)
+    return tuple(replace(item, units=(unit_of[item.units[0]], unit_of[item.units[1]])) for item in interactions)
 
 
 def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note, ...]:
@@ -103,8 +103,8 @@ def notes_of(solution: Solution, names: Sequence[str], noun: str) -> tuple[Note,
     common = [note for note in solution.notes if all(note in other.notes for other in solutions)]
     own = [
         replace(note, response=name)
-        for one, name in zip(solutions, names, strict=True)
-        for note in one.notes
+        for item, name in zip(solutions, names, strict=True)
+        for note in item.notes
         if note not in common
     ]
     message = f"the rows were chosen for {names[0]}, which led; {_LED.format(noun)}"
@@ -324,12 +324,12 @@ class BoundText:
         """The units of the document."""
         return units_of(self.tokens, self.words)
 
-    def check_units(self, found: Attribution) -> None:
+    def check_units(self, attribution: Attribution) -> None:
         """Check that an attribution of the same document has the same units."""
-        if self.units != found.units:
+        if self.units != attribution.units:
             raise OptionError(
-                f"the attribution has {len(found.units)} units, expected the {len(self.words)} units of this "
-                f"explainer; explain the text with units={found.method.get('units')!r}"
+                f"the attribution has {len(attribution.units)} units, expected the {len(self.words)} units of this "
+                f"explainer; explain the text with units={attribution.method.get('units')!r}"
             )
 
     def masked(
@@ -364,8 +364,8 @@ class BoundText:
         names = [self.model.labels[target] for target in self.targets[: len(solutions)]]
         against = None if self.against is None else self.model.labels[self.against]
         responses = tuple(
-            response_of(one, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
-            for one, name in zip(solutions, names, strict=True)
+            response_of(item, name, self.method.link, words, self.of_token, per_token=self.per_token, against=against)
+            for item, name in zip(solutions, names, strict=True)
         )
         of_text = (*text_notes(self.tokens), *category_notes(self.tokens.document))
         notes = (*of_text, *notes_of(solution, names, noun_of(settings)))
@@ -475,7 +475,9 @@ def measure(
         oracle.cost.listener = reporter.asked
         oracle.solved = lambda so_far: reporter.solved(lambda: _embedded(so_far(), oracle.active, p))
     if not oracle.size:
-        return replace(_constant(oracle, p), others=tuple(_constant(replace(oracle, target=one), p) for one in others))
+        return replace(
+            _constant(oracle, p), others=tuple(_constant(replace(oracle, target=other), p) for other in others)
+        )
     budget = method.budget(oracle.size, stops_early=not stopping.never)
 
     solve = partial(together, strategy=strategy, others=others, budget=budget, rng=rng, stopping=stopping)
@@ -487,7 +489,9 @@ def _embedded(solution: Solution, active: Ints, p: int) -> Solution:
     return replace(
         solution,
         estimate=solution.estimate.embedded(active, p),
-        interactions=tuple(replace(one, units=_at(active, one.units)) for one in solution.interactions),
+        interactions=tuple(
+            replace(interaction, units=_at(active, interaction.units)) for interaction in solution.interactions
+        ),
         others=tuple(_embedded(other, active, p) for other in solution.others),
     )
 
@@ -630,7 +634,7 @@ def check_zoom(zoom: int, splitter: Splitter) -> int:
     return zoom
 
 
-def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measurement) -> Attribution:
+def zoomed(bound: BoundText, attribution: Attribution, zoom: int, measurement: Measurement) -> Attribution:
     """Return the attribution of the words in the units of largest absolute score.
 
     It is of the same classes, by the same method, and from samples of its own.
@@ -644,8 +648,8 @@ def zoomed(bound: BoundText, found: Attribution, zoom: int, measurement: Measure
     measurement
         How the document was measured.
     """
-    within = [bound.words.spans[unit] for unit in ranking(np.abs(found.scores))[:zoom]]
+    within = [bound.words.spans[unit] for unit in ranking(np.abs(attribution.scores))[:zoom]]
     document, question = bound.tokens.document, Question.about(bound.model.labels, bound.targets, bound.against)
-    inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=found.seed, within=within)
+    inner = BoundText.of(bound.model, bound.method, document, question, _WORDS, seed=attribution.seed, within=within)
     extra = {name: value for name, value in measurement.extra.items() if name != "zoom"}
     return replace(measurement, splitter=_WORDS, n_tested=0, extra=extra).attribution(inner, stream="\0zoom")

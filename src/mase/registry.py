@@ -147,7 +147,7 @@ class Registry(Mapping[str, Any]):
         if bracket and not rest.rstrip().endswith(")"):
             raise OptionError(f"{self.kind} is {text!r}, expected NAME or NAME(SETTING=VALUE, ...)")
         settings = dict(self._setting(part, text) for part in re.split("[,;]", rest.rstrip()[:-1]) if part.strip())
-        known = [one.name for one in fields(cls)] if is_dataclass(cls) else []
+        known = [item.name for item in fields(cls)] if is_dataclass(cls) else []
         for setting in settings:
             if setting not in known:
                 raise unknown(f"setting of {self.kind} {name.strip()!r}", setting, known)
@@ -292,7 +292,7 @@ def completed(part: Any, base: type[T]) -> T:
     new: Any = object.__new__(_inheriting(kind, parent))
     if hasattr(part, "__dict__"):
         object.__setattr__(new, "__dict__", part.__dict__)
-    for name in (name for one in kind.__mro__ for name in getattr(one, "__slots__", ()) if hasattr(part, name)):
+    for name in (name for item in kind.__mro__ for name in getattr(item, "__slots__", ()) if hasattr(part, name)):
         object.__setattr__(new, name, getattr(part, name))
     whole: T = new
     return whole

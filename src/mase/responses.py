@@ -99,6 +99,6 @@ def function_of(link: str | Contrast, output: Output) -> LinkFunction:
     name = link.link if isinstance(link, Contrast) else link
     function: LinkFunction = LINKS[name]()
     if output.links is not None and name not in output.links:
-        known = " or ".join(f"link={one!r}" for one in output.links)
+        known = " or ".join(f"link={item!r}" for item in output.links)
         raise CapabilityError(f"link is {name!r}, but the model returns {output.kind}, not class scores; use {known}")
     return link if isinstance(link, Contrast) else function

@@ -144,9 +144,9 @@ def critical_z(candidates: Iterable[Floats], n_candidates: int, m: int, rate: fl
     left = n_candidates
     for sizes in candidates:
         allowed = rate * np.arange(left, left - len(sizes), -1) / m
-        found = np.flatnonzero(2 * ndtr(-sizes) <= allowed)
-        if len(found):
-            return float(sizes[found[0]])
+        result = np.flatnonzero(2 * ndtr(-sizes) <= allowed)
+        if len(result):
+            return float(sizes[result[0]])
         left -= len(sizes)
     return float("inf")
 
@@ -242,11 +242,11 @@ def permutation_p_values(differences: Any, seed: int = 0) -> Floats:
     if table.ndim != 2 or np.isinf(table).any():
         raise ShapeError(f"differences have the shape {table.shape}, expected finite numbers for n texts and m columns")
     table = np.where(np.isnan(table), 0.0, table)  # the sign of 0 changes no sum
-    found = np.array([_exact(column[column != 0]) for column in table.T], dtype=np.float64)
-    others = np.flatnonzero(np.isnan(found))
+    result = np.array([_exact(column[column != 0]) for column in table.T], dtype=np.float64)
+    others = np.flatnonzero(np.isnan(result))
     if len(others):
-        found[others] = _approximate(table[:, others], seed)
-    return found
+        result[others] = _approximate(table[:, others], seed)
+    return result
 
 
 def _exact(column: Floats) -> float:
@@ -301,9 +301,9 @@ def _approximate(table: Floats, seed: int) -> Floats:
     rng, at_least = np.random.default_rng(seed), _at_least(table)
     count = sum((np.abs(signs @ table) >= at_least).sum(axis=0) for signs in _patterns(rng, len(table)))
     drawn = np.asarray((count + 1) / (_DRAWS + 1), dtype=np.float64)
-    found = np.array([_tail(column[column != 0]) for column in table.T])
+    result = np.array([_tail(column[column != 0]) for column in table.T])
     error = np.sqrt(drawn * (1 - drawn) / _DRAWS)
-    return np.where(np.abs(found - drawn) <= _AGREES * error + 1 / _DRAWS, found, drawn)
+    return np.where(np.abs(result - drawn) <= _AGREES * error + 1 / _DRAWS, result, drawn)
 
 
 def _patterns(rng: np.random.Generator, n: int) -> Iterator[Floats]:
@@ -334,7 +334,7 @@ def _tilt(sizes: Floats, observed: float) -> float:
     high = 1.0
     while sizes @ np.tanh(sizes * high) < observed:
         high *= 2
-    return float(brentq(lambda one: float(sizes @ np.tanh(sizes * one)) - observed, 0, high))
+    return float(brentq(lambda item: float(sizes @ np.tanh(sizes * item)) - observed, 0, high))
 
 
 def _cumulant(sizes: Floats, t: float) -> float:

@@ -45,18 +45,18 @@ class Question:
         """
         against = self.against_index(labels)
         if self.target is None:
-            found = [ranked[0]]
+            result = [ranked[0]]
         elif self._all(labels):
-            found = [index for index in ranked if index != against]
+            result = [index for index in ranked if index != against]
         elif isinstance(self.target, Sequence) and not isinstance(self.target, str | bytes):
-            found = [_index(labels, one, "target") for one in self.target]
+            result = [_index(labels, item, "target") for item in self.target]
         else:
-            found = [_index(labels, self.target, "target")]
-        if not found or len(set(found)) < len(found):
+            result = [_index(labels, self.target, "target")]
+        if not result or len(set(result)) < len(result):
             raise OptionError(f"target is {self.target!r:.80}, expected at least one class, each once")
-        if against is not None and against in found:
+        if against is not None and against in result:
             raise OptionError(f"target and against are both {labels[against]!r:.40}, expected two classes")
-        return tuple(found)
+        return tuple(result)
 
     def against_index(self, labels: Sequence[str]) -> int | None:
         """Return the index of the class that the others are compared with."""

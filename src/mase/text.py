@@ -93,7 +93,7 @@ class Tokens:
 
     def unread(self) -> list[Span]:
         """Return the words of letters or digits in `text` without a token, but for those in markup or cut off."""
-        found, text, spans = [], self.text, [span for span in self.spans if span is not None]
+        result, text, spans = [], self.text, [span for span in self.spans if span is not None]
         read = bytearray(len(text))
         for first, last in (*spans, *self.special):
             read[first:last] = b"\1" * (last - first)
@@ -105,8 +105,8 @@ class Tokens:
             for tag in _TAG.finditer(text, start, end):
                 read[tag.start() : tag.end()] = b"\1" * len(tag[0])
             words = ((start + first, start + last) for first, last in find_words(text[start:end]))
-            found += [word for word in words if text[word[0]].isalnum() and not any(read[slice(*word)])]
-        return found
+            result += [word for word in words if text[word[0]].isalnum() and not any(read[slice(*word)])]
+        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def places(model: Model, document: Document, index: int, spans: Sequence[Span]) 
 
     The model reads a part of the text at a time. The last span of a part may be cut by its end, and is read again.
     """
-    text, found = document.fields[index].text, list[Span]()
+    text, result = document.fields[index].text, list[Span]()
     ends = [end for _, end in spans]
     begin, size = 0, _FIRST_PART
     while (first := bisect_right(ends, begin)) < len(spans):
@@ -135,10 +135,10 @@ def places(model: Model, document: Document, index: int, spans: Sequence[Span]) 
         if not is_whole and len(seen) > 1:
             seen.pop()
         done = stop if is_whole or not seen else seen[-1][1]
-        apart = [one for one in here if one[1] <= done and not _overlaps(one, seen)]
-        found += sorted([*seen, *apart])
+        apart = [item for item in here if item[1] <= done and not _overlaps(item, seen)]
+        result += sorted([*seen, *apart])
         begin, size = done, max(_SMALLEST_PART, 2 * (bisect_right(ends, done) - first))
-    return found
+    return result
 
 
 def _read(model: Model, document: Document, index: int, part: Span, spans: Sequence[Span]) -> tuple[list[Span], bool]:
@@ -152,12 +152,12 @@ def _read(model: Model, document: Document, index: int, part: Span, spans: Seque
     moved = grown(tokens, [(start + shift, end + shift) for start, end in spans])
     back = [(start - shift, end - shift) for start, end in moved]
     is_whole = tokens.truncation is None and part[1] == len(document.fields[index].text)
-    return [one for one in back if part[0] <= one[0] and one[1] <= part[1]], is_whole
+    return [item for item in back if part[0] <= item[0] and item[1] <= part[1]], is_whole
 
 
 def _overlaps(span: Span, others: Sequence[Span]) -> bool:
     """Return whether a span overlaps one of others, which are sorted and do not overlap each other."""
-    at = bisect_left(others, span[1], key=lambda one: one[0])
+    at = bisect_left(others, span[1], key=lambda item: item[0])
     return at > 0 and others[at - 1][1] > span[0]
 
 
@@ -270,7 +270,7 @@ class LongText:
         if not units:
             return None
         words = find_words(text)
-        shortest = min(words or units, key=lambda one: one[1] - one[0])
+        shortest = min(words or units, key=lambda item: item[1] - item[0])
         if not free or (len(document.fields) > 1 and not _reads(model, only(document, index, shortest))):
             raise InvalidTextError(
                 f"the fields beside {name!r} fill what {model.name} reads, expected room for some of {name!r} in every "
@@ -286,24 +286,27 @@ class LongText:
 
         indices = cuts(len(between), reads, begins_sentence(text, between), windows.overlap)
         spans = [span(*window) for window in indices]
-        return cls(document, index, tuple(one for one in spans if _within(one, units)), splitter, windows.pooling)
+        return cls(document, index, tuple(item for item in spans if _within(item, units)), splitter, windows.pooling)
 
     @classmethod
-    def found(cls, found: Attribution, splitter: Splitter) -> Self:
+    def found(cls, attribution: Attribution, splitter: Splitter) -> Self:
         """Return the long text of an attribution that has windows."""
-        document, spans = Document(found.document), tuple((window.start, window.end) for window in found.windows)
-        index = [field.name for field in document.fields].index(found.windows[0].field)
-        return cls(document, index, spans, splitter, found.method["pooling"])
+        document, spans = (
+            Document(attribution.document),
+            tuple((window.start, window.end) for window in attribution.windows),
+        )
+        index = [field.name for field in document.fields].index(attribution.windows[0].field)
+        return cls(document, index, spans, splitter, attribution.method["pooling"])
 
     @property
     def windows(self) -> list[WindowText]:
         """The documents of the windows."""
-        field, found = self.document.fields[self.index], []
+        field, result = self.document.fields[self.index], []
         units = spans_of(self.splitter.split, field.text, self.splitter.name)
         for start, end in self.spans:
             within = [(first - start, last - start) for first, last in _within((start, end), units)]
             splitter = _Within(self.splitter, field.text[start:end], tuple(within))
-            found.append(
+            result.append(
                 WindowText(
                     field.name,
                     (start, end),
@@ -313,7 +316,7 @@ class LongText:
                     is_last=not field.text[end:].strip(),
                 )
             )
-        return found
+        return result
 
 
 def _reads(model: Model, document: Document) -> bool:

@@ -171,47 +171,47 @@ def status(run: str, *, as_json: bool) -> None:
     from mase.render.marks import inline
     from mase_corpora.read import read_status
 
-    found = read_status(run)
+    result = read_status(run)
     if as_json:
-        click.echo(json.dumps(_plain(found)))
+        click.echo(json.dumps(_plain(result)))
     else:
-        click.echo("\n".join(map(inline, _lines(found))))
+        click.echo("\n".join(map(inline, _lines(result))))
 
 
-def _plain(found: "Status") -> dict[str, Any]:
+def _plain(result: "Status") -> dict[str, Any]:
     import msgspec
 
     return {
         "schema": _SCHEMA,
-        "n_texts": found.n_texts,
-        "n_texts_done": found.n_texts_done,
-        "n_parts": found.n_parts,
-        "n_parts_done": found.n_parts_done,
-        "n_failed": found.n_failed,
-        "is_complete": found.is_complete,
-        "texts_per_second": found.texts_per_second,
-        "seconds_left": found.seconds_left,
-        "drivers": [asdict(driver) for driver in found.drivers],
-        "run": msgspec.to_builtins(found.manifest),
+        "n_texts": result.n_texts,
+        "n_texts_done": result.n_texts_done,
+        "n_parts": result.n_parts,
+        "n_parts_done": result.n_parts_done,
+        "n_failed": result.n_failed,
+        "is_complete": result.is_complete,
+        "texts_per_second": result.texts_per_second,
+        "seconds_left": result.seconds_left,
+        "drivers": [asdict(driver) for driver in result.drivers],
+        "run": msgspec.to_builtins(result.manifest),
     }
 
 
-def _lines(found: "Status") -> Iterator[str]:
+def _lines(result: "Status") -> Iterator[str]:
     from mase.render.wording import counted, duration
 
-    share = 100 * found.n_texts_done // max(1, found.n_texts)
+    share = 100 * result.n_texts_done // max(1, result.n_texts)
     yield (
-        f"{found.n_texts_done:,} of {counted(found.n_texts, 'text')} ({share} %), "
-        f"{found.n_parts_done:,} of {counted(found.n_parts, 'part')}, {found.n_failed:,} failed"
+        f"{result.n_texts_done:,} of {counted(result.n_texts, 'text')} ({share} %), "
+        f"{result.n_parts_done:,} of {counted(result.n_parts, 'part')}, {result.n_failed:,} failed"
     )
-    speed = "" if found.texts_per_second is None else f"{found.texts_per_second:.3g} texts per second"
-    left = "" if found.seconds_left is None else f"{duration(found.seconds_left)} left"
+    speed = "" if result.texts_per_second is None else f"{result.texts_per_second:.3g} texts per second"
+    left = "" if result.seconds_left is None else f"{duration(result.seconds_left)} left"
     if speed or left:
         yield ", ".join(filter(None, (speed, left)))
-    yield from map(_driver, found.drivers)
-    if not any(driver.is_alive for driver in found.drivers):
-        yield "complete" if found.is_complete else "nobody works on it: the same command continues it"
-    yield _settings(found.manifest.asked)
+    yield from map(_driver, result.drivers)
+    if not any(driver.is_alive for driver in result.drivers):
+        yield "complete" if result.is_complete else "nobody works on it: the same command continues it"
+    yield _settings(result.manifest.asked)
 
 
 def _driver(driver: "Driver") -> str:
@@ -302,12 +302,12 @@ def summary(
     folders = [(form, folder) for form, folder in forms if folder is not None]
     for form, folder in folders:
         check_free(folder, ROWS, form)
-    found = summarise(run, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
-    show(found, open_console(), examples=examples)
+    result = summarise(run, label_column=label_column, group_column=group_column, min_texts=min_texts, top=top)
+    show(result, open_console(), examples=examples)
     if html_folder is not None:  # first, because its folder must be empty, and the tables may go into it
-        tell(f"wrote {click.format_filename(found.to_html(html_folder))}")
+        tell(f"wrote {click.format_filename(result.to_html(html_folder))}")
     for form, folder in folders:
-        write_tables(folder, found.tables, form)
+        write_tables(folder, result.tables, form)
         tell(f"wrote the tables to {click.format_filename(folder)}")
 
 

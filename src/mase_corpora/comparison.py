@@ -346,9 +346,9 @@ def _reasons(reasons: Reasons) -> Iterable[str]:
     if reasons.flipped_left_out:
         left = counted(reasons.flipped_left_out, "text")
         yield f"  {left} with another prediction left out; to compare them, run both with --target CLASS."
-    for one in reasons.frequent:
-        share = f"{one.n_texts:,} of them, and in {one.n_others:,} of {one.others:,} others"
-        yield f"    {_cut(one.word, _LONGEST_WORD)}: in {share}"
+    for item in reasons.frequent:
+        share = f"{item.n_texts:,} of them, and in {item.n_others:,} of {item.others:,} others"
+        yield f"    {_cut(item.word, _LONGEST_WORD)}: in {share}"
     if reasons.n_unmatched:
         unmatched = counted(reasons.n_unmatched, "word")
         yield f"  {unmatched} {'has' if reasons.n_unmatched == 1 else 'have'} a score in one run only."

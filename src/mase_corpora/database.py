@@ -40,8 +40,8 @@ class Database:
 
     def row(self, sql: str, values: Any = None) -> tuple[Any, ...]:
         """Return the only row of a query."""
-        (found,) = self.run(sql, values)
-        return found
+        (result,) = self.run(sql, values)
+        return result
 
     def arrays(self, sql: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return the columns of a query as NumPy arrays by name; a NULL is NaN."""

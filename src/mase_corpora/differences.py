@@ -146,7 +146,7 @@ def turn(database: Database, first: Run, second: Run) -> str | None:
     or of separate questions, which shows in a best class below one half.
     """
     labels, asked = first.manifest.labels, (first.manifest.asked, second.manifest.asked)
-    if len(labels) != 2 or any(one.target is not None for one in asked) or database.row(_CANNOT_TURN)[0]:
+    if len(labels) != 2 or any(item.target is not None for item in asked) or database.row(_CANNOT_TURN)[0]:
         return None
     for statement in _TURN:
         database.run(statement)
@@ -324,8 +324,8 @@ def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]
         False discovery rate of the test of single scores.
     """
     database.run(_EXPLANATIONS)
-    found = database.run("SELECT DISTINCT first_link, second_link FROM explanations ORDER BY ALL")
-    links = tuple((one, other) for one, other in found)
+    result = database.run("SELECT DISTINCT first_link, second_link FROM explanations ORDER BY ALL")
+    links = tuple((item, other) for item, other in result)
     database.run(_WORDS)
     tested, critical, reason = _tested(database, links, rate)
     known = f"{critical!r}::DOUBLE" if np.isfinite(critical) else "'infinity'::DOUBLE"
@@ -344,7 +344,7 @@ def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]
 
 def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float) -> tuple[int, float, str | None]:
     """Return the number of scores tested, the least significant deviate, and why nothing can be tested."""
-    if any(one != other for one, other in links):
+    if any(item != other for item, other in links):
         return 0, np.inf, "the runs explain different links, whose scores have no unit in common; give both one link"
     if not links:
         return 0, np.inf, "no text has a response of the same name in both runs; explain the same classes"
@@ -415,16 +415,16 @@ def compare_words(
     sign = f"CASE WHEN words.response = {literal} THEN 1 ELSE -1 END"
     turned = "" if common is None else _TURNED.replace("sign", sign).format(common=literal)
     database.run(_DIFFERENT.format(turned=turned))
-    found = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
-    n = found.column("n_texts").to_numpy()
-    mean, deviation = found.column("difference").to_numpy(), found.column("deviation").to_numpy()
+    result = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
+    n = result.column("n_texts").to_numpy()
+    mean, deviation = result.column("difference").to_numpy(), result.column("deviation").to_numpy()
     # The same difference in every text, but for rounding, has no error.
     error = np.where(deviation <= 1e-9 * np.abs(mean), 0.0, deviation / np.sqrt(n))
     difference = Mean(mean, error**2, n - 1.0)
     p_values, (low, high) = difference.p_values(), difference.interval()
     shifted = q_values(p_values) <= rate
     columns = {"low": low, "high": high, "p_value": p_values, "shifted": shifted}
-    table = found.drop_columns(["deviation"])
+    table = result.drop_columns(["deviation"])
     for name, values in columns.items():
         table = table.append_column(name, pa.array(values))
     largest = [index for index in np.argsort(-np.abs(mean), kind="stable") if shifted[index]][:_SHIFTS_LISTED]
@@ -520,19 +520,19 @@ def compare(
     min_texts = check_integer("min_texts", min_texts, 2)
     if not is_real(rate) or not 0 < rate < 1:
         raise OptionError(f"rate is {rate!r:.60}, expected a number between 0 and 1, for example 0.05")
-    one, other = open_run(first), open_run(second)
+    item, other = open_run(first), open_run(second)
     with database() as connection:
-        texts = match(connection, one, other)
+        texts = match(connection, item, other)
         if not common_only:
             _check_equal(texts)
         changed = predictions(connection)
-        common = turn(connection, one, other)
+        common = turn(connection, item, other)
         reasons, agreement = compare_reasons(connection, rate)
         tables = {"flips": flips(connection), "reasons": agreement}
         shifts = None
         if all(link == other_link for link, other_link in reasons.links):
-            shifts, tables["words"] = compare_words(connection, one, min_texts, rate, common)
-    places = one.folder.place, other.folder.place
+            shifts, tables["words"] = compare_words(connection, item, min_texts, rate, common)
+    places = item.folder.place, other.folder.place
     return Comparison(*places, texts, changed, reasons, shifts, tables, common_only)
 
 

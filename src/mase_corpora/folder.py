@@ -94,14 +94,14 @@ class _Reader:
 
     def struct(self) -> dict[int, Any]:
         """Return the fields of a struct by number. A field that is there twice, one of which is read, is refused."""
-        found: dict[int, Any] = {}
+        result: dict[int, Any] = {}
         number = 0
         while header := self._byte():
             number = number + (header >> 4) if header >> 4 else self._integer()
-            if number in found:
+            if number in result:
                 raise ValueError(f"its footer has field {number} twice")
-            found[number] = self._kinds[header & 15]()
-        return found
+            result[number] = self._kinds[header & 15]()
+        return result
 
     def _list(self) -> list[Any]:
         header = self._byte()
@@ -213,18 +213,18 @@ def _opened(content: bytes) -> pq.ParquetFile:
 def _problems(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]], schema: pa.Schema) -> Iterator[str]:
     """Yield what is wrong with the footer: what it says, and what was expected."""
     metadata, chunks = file.metadata, list(chain.from_iterable(groups))
-    found = {field.name: _plain(field.type) for field in file.schema_arrow}
+    result = {field.name: _plain(field.type) for field in file.schema_arrow}
     expected = {field.name: field.type for field in schema}
-    if len(found) != len(file.schema_arrow) or list(found) != list(expected):
-        known = [name for name in found if name in expected] == list(expected)
+    if len(result) != len(file.schema_arrow) or list(result) != list(expected):
+        known = [name for name in result if name in expected] == list(expected)
         later = " (if a later release wrote it, read it with that release)" if known else ""
         yield (
             f"has the columns {', '.join(file.schema_arrow.names)!r:.300}, "
             f"expected those of this run: {', '.join(expected)!s:.300}{later}"
         )
     for name, wanted in expected.items():
-        if found[name] != wanted:
-            yield f"has the column {name!r:.80} of type {found[name]!s:.200}, expected {wanted}"
+        if result[name] != wanted:
+            yield f"has the column {name!r:.80} of type {result[name]!s:.200}, expected {wanted}"
     if metadata.num_row_groups > _MOST_ROW_GROUPS:
         yield f"has {metadata.num_row_groups:,} row groups, expected at most {_MOST_ROW_GROUPS:,}"
     if len(groups) != metadata.num_row_groups or any(len(group) != metadata.num_columns for group in groups):
@@ -337,8 +337,8 @@ class Folder:
 
     def finished(self) -> set[int]:
         """Return the numbers of the parts that are finished."""
-        found = (_PART.fullmatch(name) for name in self.storage.names(_LAST))
-        return {int(match[1]) for match in found if match is not None and part_name(int(match[1])) == match[0]}
+        result = (_PART.fullmatch(name) for name in self.storage.names(_LAST))
+        return {int(match[1]) for match in result if match is not None and part_name(int(match[1])) == match[0]}
 
     def check_whole(self, parts: Iterable[int]) -> None:
         """Check that finished parts have the files of all tables."""

@@ -143,12 +143,12 @@ def _in_context(run: Run, picked: Sequence[_Picked]) -> Mapping[int, list[Exampl
             fields = dict(fields_of(text["document"], text["row"]))
             for occurrence in by_row[text["row"]]:
                 by_row[text["row"]][occurrence] = _example(occurrence, text["id"], fields.get(occurrence.field))
-    found: dict[int, list[Example]] = defaultdict(list)
+    result: dict[int, list[Example]] = defaultdict(list)
     for occurrence in dict.fromkeys(picked):
         example = by_row[occurrence.row][occurrence]
         if example is not None:
-            found[occurrence.number].append(example)
-    return found
+            result[occurrence.number].append(example)
+    return result
 
 
 def _example(occurrence: _Picked, id: Any, text: str | None) -> Example:
@@ -338,8 +338,8 @@ class _Tested:
 
     def largest(self, size: Floats, lists: Floats, top: int) -> Ints:
         """Return the indices of the entries that pass, the `top` of largest absolute size of each list in order."""
-        found = np.flatnonzero(self.found)
-        return found[_first_in_groups(lists[found], np.abs(size[found]), top)]
+        result = np.flatnonzero(self.found)
+        return result[_first_in_groups(lists[result], np.abs(size[result]), top)]
 
 
 def _first_in_groups(groups: Floats, size: Floats, limit: int) -> Ints:
@@ -404,8 +404,8 @@ def _rows(
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Return the names of the listed entries, and their values by column."""
     ids = totals["id"][listed].tolist()
-    found = database.run(f"SELECT id, {names} FROM {table} WHERE id IN (SELECT unnest($ids))", {"ids": ids})
-    by_id = {number: named for number, *named in found}
+    result = database.run(f"SELECT id, {names} FROM {table} WHERE id IN (SELECT unnest($ids))", {"ids": ids})
+    by_id = {number: named for number, *named in result}
     values = {name: column[listed].tolist() for name, column in columns.items()}
     return [(tuple(by_id[id]), {name: column[i] for name, column in values.items()}) for i, id in enumerate(ids)]
 

@@ -97,8 +97,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 def owners(storage: Storage) -> list[Owner]:
     """Return the owners of all locks of a run, also of those that were left behind."""
-    found = (_read(storage, name) for name in storage.names(FOLDER) if not name.startswith("."))
-    return [owner for owner in found if owner is not None]
+    result = (_read(storage, name) for name in storage.names(FOLDER) if not name.startswith("."))
+    return [owner for owner in result if owner is not None]
 
 
 class Lock:
@@ -127,9 +127,9 @@ class Lock:
     def renew(self, progress: Mapping[str, float | None]) -> None:
         """Write the lock again, with the time and the progress, unless it belongs to another process by now."""
         with suppress(DataError):  # the next part cannot be written either, which the driver reports
-            found = _read(self._storage, self.owner.name)
-            self._is_deleted = found is None
-            self._other = found is None or found.token != self.owner.token
+            result = _read(self._storage, self.owner.name)
+            self._is_deleted = result is None
+            self._other = result is None or result.token != self.owner.token
             if not self._other:
                 owner = msgspec.structs.replace(self.owner, renewed=time.time(), progress=dict(progress))
                 self._storage.write(f"{FOLDER}/{owner.name}", msgspec.json.encode(owner))
@@ -137,8 +137,8 @@ class Lock:
     def release(self) -> None:
         """Delete the lock. If the storage refuses, it is taken over later, like that of a process that was killed."""
         with suppress(DataError):
-            found = _read(self._storage, self.owner.name)
-            if found is not None and found.token == self.owner.token:
+            result = _read(self._storage, self.owner.name)
+            if result is not None and result.token == self.owner.token:
                 self._storage.delete(f"{FOLDER}/{self.owner.name}")
 
 

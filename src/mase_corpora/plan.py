@@ -49,10 +49,10 @@ class Shard:
     @classmethod
     def parse(cls, typed: str) -> Self:
         """Return the shard that is written as ``I/N``."""
-        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", typed) if isinstance(typed, str) else None
-        if found is None:
+        result = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", typed) if isinstance(typed, str) else None
+        if result is None:
             raise OptionError(f"shard is {typed!r}, expected I/N, as in 1/4")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(result[1]), int(result[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
@@ -175,15 +175,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                     f"{place} has the schema {schema!r:.80}, expected {SCHEMA!r}; if a later release wrote it, "
                     "read it with that release"
                 )
-            found = msgspec.convert(plain, cls)
+            result = msgspec.convert(plain, cls)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise DataError(f"{place} does not describe a run: {error!s:.{_LONGEST_REASON}}") from error
-        if not (0 <= found.asked.n_texts < 2**53 and 1 <= found.asked.part_size < 2**31):
+        if not (0 <= result.asked.n_texts < 2**53 and 1 <= result.asked.part_size < 2**31):
             raise DataError(
-                f"{place} has {found.asked.n_texts} texts in parts of {found.asked.part_size}, expected numbers >= 0 "
+                f"{place} has {result.asked.n_texts} texts in parts of {result.asked.part_size}, expected numbers >= 0 "
                 "and >= 1"
             )
-        return found
+        return result
 
 
 def asked_sha256(asked: Asked, labels: Sequence[str]) -> str:
@@ -216,10 +216,10 @@ def _valid(value: Any) -> Any:
 
 def check_same(what: str, got: Mapping[str, Any], expected: Mapping[str, Any], remedy: str) -> None:
     """Check that two settings are equal: those `got` now, and those `expected` by the run."""
-    found = next(differences(got, expected), None)
-    if found is not None:
-        name, one, other = found
-        raise DataError(f"the run has the {what} {name} {shown(other, one)}, got {shown(one, other)}; {remedy}")
+    result = next(differences(got, expected), None)
+    if result is not None:
+        name, item, other = result
+        raise DataError(f"the run has the {what} {name} {shown(other, item)}, got {shown(item, other)}; {remedy}")
 
 
 def opening(model: Any, tokenizer: Any, options: ExplainerOptions) -> Callable[[], Explainer]:

@@ -180,8 +180,8 @@ def read_failures(folder: Folder, parts: Iterable[int]) -> Iterator[Failure]:
 
 def failed_rows(folder: Folder, parts: Iterable[int]) -> Mapping[int, Set[int]]:
     """Return the rows of the texts that could not be explained, by part; parts without any are left out."""
-    found = {part: {failure.row for failure in read_failures(folder, (part,))} for part in parts}
-    return {part: rows for part, rows in found.items() if rows}
+    result = {part: {failure.row for failure in read_failures(folder, (part,))} for part in parts}
+    return {part: rows for part, rows in result.items() if rows}
 
 
 def count_failed(file: pq.ParquetFile, groups: Sequence[Sequence[Chunk]]) -> int:
@@ -308,12 +308,12 @@ class Run:
         DataError
             As for `texts`.
         """
-        found = self.folder.read(table, part, self.schema(table))
-        ids = found if table == "texts" else self.folder.read("texts", part, self.schema("texts"), ["id", "row"])
+        result = self.folder.read(table, part, self.schema(table))
+        ids = result if table == "texts" else self.folder.read("texts", part, self.schema("texts"), ["id", "row"])
         self._check_asked(part, ids.schema.metadata or {})
         place = self.folder.named(f"{table}/{part_name(part)}")
-        check_rows(table, found, self.plan.rows(part), ids.column("id"), place)
-        return found.replace_schema_metadata()
+        check_rows(table, result, self.plan.rows(part), ids.column("id"), place)
+        return result.replace_schema_metadata()
 
     def n_failed(self, part: int) -> int:
         """Return how many texts of a finished part could not be explained. Only the metadata of its file is read.
@@ -329,9 +329,9 @@ class Run:
 
     def _check_asked(self, part: int, metadata: Mapping[bytes, bytes]) -> None:
         """Check by the metadata of its texts that a part is of this run: shards can be copied into one folder."""
-        expected, found = self.manifest.asked_sha256, metadata.get(ASKED.encode())
+        expected, result = self.manifest.asked_sha256, metadata.get(ASKED.encode())
         # Earlier releases write neither; one may have made a part of a run that a later one began.
-        if expected is not None and found is not None and found != expected.encode():
+        if expected is not None and result is not None and result != expected.encode():
             raise DataError(
                 f"{self.folder.named(f'texts/{part_name(part)}')} is of another run: what was asked of it differs from "
                 f"what {MANIFEST} says, such as the model, a setting or the input; remove the files of that run from "

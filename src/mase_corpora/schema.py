@@ -105,26 +105,26 @@ class Rows:
         }
         self._kept, self._documents, self._worker = tuple(kept), documents, worker
 
-    def add(self, item: Item, found: Attribution, seconds: float) -> None:
+    def add(self, item: Item, attribution: Attribution, seconds: float) -> None:
         """Add a text that was explained, and the time it took."""
-        answer = found.answer
+        answer = attribution.answer
         self._add_text(
             item,
-            found.document,
-            prediction=found.prediction.label,
-            probability=found.prediction.probability,
-            n_queries=found.fit.n_queries,
-            split_half=found.fit.split_half,
-            notes=_notes(found.own_notes),
-            evidence=None if found.evidence is None else msgspec.json.encode(found.evidence).decode(),
-            windows=msgspec.json.encode(found.windows).decode() if found.windows else None,
+            attribution.document,
+            prediction=attribution.prediction.label,
+            probability=attribution.prediction.probability,
+            n_queries=attribution.fit.n_queries,
+            split_half=attribution.fit.split_half,
+            notes=_notes(attribution.own_notes),
+            evidence=None if attribution.evidence is None else msgspec.json.encode(attribution.evidence).decode(),
+            windows=msgspec.json.encode(attribution.windows).decode() if attribution.windows else None,
             explained_answer=None if answer is None else valid_text(answer.text),
         )
-        sources = cited_units(found)
-        for response in found.responses:
-            own = _notes(note for note in found.notes if note.response == response.name)
-            self._add_response(item, response, own, found.of(response.name).verdict)
-            self._add_units(item, found, response, sources.get(response.name))
+        sources = cited_units(attribution)
+        for response in attribution.responses:
+            own = _notes(note for note in attribution.notes if note.response == response.name)
+            self._add_response(item, response, own, attribution.of(response.name).verdict)
+            self._add_units(item, attribution, response, sources.get(response.name))
         self._append("timings", id=item.id, row=item.row, seconds=seconds, worker=self._worker)
 
     def add_failure(self, item: Item, error: str, message: str, seconds: float) -> None:
@@ -162,9 +162,9 @@ class Rows:
             reliable=verdict.reliable,
         )
 
-    def _add_units(self, item: Item, found: Attribution, response: Response, sources: set[int] | None) -> None:
+    def _add_units(self, item: Item, attribution: Attribution, response: Response, sources: set[int] | None) -> None:
         """Add one row per unit, a column at a time; `sources` are the units that are cited, None without an answer."""
-        w = len(found.units)
+        w = len(attribution.units)
         ranks = [0] * w
         for rank, position in enumerate(response.order, 1):
             ranks[position] = rank
@@ -173,10 +173,10 @@ class Rows:
         columns["row"].extend([item.row] * w)
         columns["response"].extend([response.name] * w)
         columns["position"].extend(range(w))
-        columns["field"].extend([unit.field for unit in found.units])
-        columns["start"].extend([unit.start for unit in found.units])
-        columns["end"].extend([unit.end for unit in found.units])
-        columns["text"].extend([unit.text for unit in found.units])
+        columns["field"].extend([unit.field for unit in attribution.units])
+        columns["start"].extend([unit.start for unit in attribution.units])
+        columns["end"].extend([unit.end for unit in attribution.units])
+        columns["text"].extend([unit.text for unit in attribution.units])
         columns["score"].extend(response.scores)
         columns["standard_error"].extend(response.standard_errors)
         for name in (name for effect in EFFECTS for name in (effect, error_of(effect))):

@@ -196,8 +196,8 @@ class RemoteStorage:
         from pyarrow.fs import FileSelector, FileType
 
         with self._refused("read", folder) as path:
-            found = self.filesystem.get_file_info(FileSelector(path, allow_not_found=True))
-            return sorted(info.base_name for info in found if info.type == FileType.File)
+            result = self.filesystem.get_file_info(FileSelector(path, allow_not_found=True))
+            return sorted(info.base_name for info in result if info.type == FileType.File)
 
     def size(self, name: str) -> int:
         """Return the size of an object in bytes."""

@@ -203,8 +203,8 @@ class Summary:
 
     def __repr__(self) -> str:
         lists = ("words", "phrases", "wrong", "low_confidence", "groups")
-        found = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in lists)
-        return f"<Summary of {self.overview.n_explained:,} explained texts: {found}>"
+        result = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in lists)
+        return f"<Summary of {self.overview.n_explained:,} explained texts: {result}>"
 
     @property
     def tables(self) -> "Mapping[str, pa.Table]":
@@ -269,8 +269,8 @@ class _Column:
 
 def table(summary: Summary, name: str) -> pa.Table:
     """Return a table of `ROWS` by its name, with a column of strings for each of the three examples."""
-    found = getattr(summary, name)
-    rows = [found] if name == "overview" else list(found)
+    result = getattr(summary, name)
+    rows = [result] if name == "overview" else list(result)
     columns = [column for field in fields(ROWS[name]) for column in _columns(ROWS[name], field.name, rows)]
     return pa.table(
         [pa.array(column.values, column.type) for column in columns],
@@ -282,7 +282,7 @@ def _columns(kind: Any, name: str, rows: Sequence[Any]) -> list[_Column]:
     values = [getattr(row, name) for row in rows]
     if name == "examples":
         return [
-            _Column(f"example_{index + 1}", pa.string(), [_shown(found, index) for found in values])
+            _Column(f"example_{index + 1}", pa.string(), [_shown(value, index) for value in values])
             for index in range(_EXAMPLES)
         ]
     hint = get_type_hints(kind)[name]
@@ -439,9 +439,9 @@ def summarise(
             push_list(tables, "low_confidence", -1, min_texts, top),
             group_list(tables, compared.groups, compared.n_sides, min_texts, top),
         ]
-        entries = [entry for found, _ in lists for entry in found]
+        entries = [entry for result, _ in lists for entry in result]
         rows = iter(_rows(entries, examples(tables, opened, [entry.sought for entry in entries])))
-        words, phrases, wrong, low_confidence, groups = (tuple(next(rows) for _ in found) for found, _ in lists)
+        words, phrases, wrong, low_confidence, groups = (tuple(next(rows) for _ in result) for result, _ in lists)
         counts = overview(tables, opened, n_units)
         return Summary(
             settings=Settings(
@@ -464,5 +464,5 @@ def summarise(
         )  # fmt: skip
 
 
-def _rows(entries: list[Entry], found: list[tuple[Example, ...]]) -> list[Any]:
-    return [entry.row(shown) for entry, shown in zip(entries, found, strict=True)]
+def _rows(entries: list[Entry], result: list[tuple[Example, ...]]) -> list[Any]:
+    return [entry.row(shown) for entry, shown in zip(entries, result, strict=True)]

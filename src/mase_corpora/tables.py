@@ -243,8 +243,8 @@ def _with_columns(texts: pa.Table, columns: Mapping[str, str | None]) -> pa.Tabl
 
     To the database, a kept column `Prediction` or `ID` would have the name of another column.
     """
-    found = texts.select(schema("texts").names)
+    result = texts.select(schema("texts").names)
     for name, column in columns.items():
         values = pa.nulls(len(texts), pa.string()) if column is None else texts.column(column)
-        found = found.append_column(name, values)
-    return found
+        result = result.append_column(name, values)
+    return result

@@ -98,17 +98,17 @@ def report_estimate(inputs: Sequence[Path], model: Model, question: Question, op
     with aside():
         other = {*_OF_THE_INPUT, *_OF_THE_RUN}
         explainer = Explainer(model, **{name: value for name, value in options.items() if name not in other})
-        found = estimate(source, explainer, question, plan)
-    click.echo(f"{counted(found.n_texts, 'text')} in {counted(len(plan.parts), 'part')} of {plan.part_size:,}")
-    if found.n_unreadable:
-        click.echo(f"{counted(found.n_unreadable, 'text')} missing or not readable, to be recorded as failed")
+        result = estimate(source, explainer, question, plan)
+    click.echo(f"{counted(result.n_texts, 'text')} in {counted(len(plan.parts), 'part')} of {plan.part_size:,}")
+    if result.n_unreadable:
+        click.echo(f"{counted(result.n_unreadable, 'text')} missing or not readable, to be recorded as failed")
     click.echo(
-        f"{counted(found.n_tried, 'text')} explained for this estimate: {duration(found.seconds)} and "
-        f"{found.n_queries:,.0f} evaluations of the model each"
+        f"{counted(result.n_tried, 'text')} explained for this estimate: {duration(result.seconds)} and "
+        f"{result.n_queries:,.0f} evaluations of the model each"
     )
-    n = found.n_texts - found.n_unreadable
-    took = duration(n * found.seconds / jobs)
-    click.echo(f"about {took} with {counted(jobs, 'worker')}, {counted(round(n * found.n_queries), 'evaluation')}")
+    n = result.n_texts - result.n_unreadable
+    took = duration(n * result.seconds / jobs)
+    click.echo(f"about {took} with {counted(jobs, 'worker')}, {counted(round(n * result.n_queries), 'evaluation')}")
     click.echo("nothing was written")
 
 
@@ -135,7 +135,7 @@ def show(summary: Summary, console: Console, *, examples: bool = False) -> None:
 
 def _parts(summary: Summary, *, examples: bool) -> Iterator[RenderableType]:
     yield from _facts(summary)
-    order = [found.prediction for found in summary.predictions]
+    order = [prediction.prediction for prediction in summary.predictions]
     yield from _effects(summary, order, examples=examples)
     yield from _comparisons(summary)
     yield Text(f"\n{_rule(summary)}", "dim")
@@ -157,12 +157,12 @@ def _facts(summary: Summary) -> Iterator[RenderableType]:
     grid.add_row("evaluations", f"{counts.n_queries:,} for {counted(counts.n_units, 'unit')}")
     for failed in summary.failures[:_MOST]:
         grid.add_row("failed", f"{failed.n_texts:,} × {inline(failed.error)}, as {inline(failed.id)}")
-    for found in summary.predictions[:_MOST]:
-        said = f"{inline(found.prediction)}: {percent_of_all(found.share)} of the texts"
-        if found.probability is None:
+    for prediction in summary.predictions[:_MOST]:
+        said = f"{inline(prediction.prediction)}: {percent_of_all(prediction.share)} of the texts"
+        if prediction.probability is None:
             grid.add_row("value", said)
         else:
-            grid.add_row("predicted", f"{said}, mean probability {percent(found.probability)}")
+            grid.add_row("predicted", f"{said}, mean probability {percent(prediction.probability)}")
     if counts.accuracy is not None:
         grid.add_row(
             "accuracy", f"{percent_of_all(counts.accuracy)} of {counted(counts.n_labelled, 'text')} with a label"
@@ -244,12 +244,12 @@ def _examples(row: WordEffect | PhraseEffect, scale: Scale) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
-    for found in row.examples:
-        before = f"{'…' * found.cut_before}{found.before}"
+    for example in row.examples:
+        before = f"{'…' * example.cut_before}{example.before}"
         context = Text.assemble(
-            inline(before), (inline(found.text), "bold"), inline(found.after), "…" * found.cut_after
+            inline(before), (inline(example.text), "bold"), inline(example.after), "…" * example.cut_after
         )
-        grid.add_row(scale.signed(found.score), context)
+        grid.add_row(scale.signed(example.score), context)
     return Group(head, grid)
 
 
@@ -286,8 +286,8 @@ def _pushes(what: str, meaning: str, rows: Iterable[PushDifference]) -> Iterator
 
 def _first(rows: Iterable[Row], key: Callable[[Row], Key]) -> Iterator[tuple[Key, list[Row]]]:
     """Yield the first lists of rows that have the same key."""
-    for found, shown in islice(groupby(rows, key=key), _MOST):
-        yield found, list(shown)
+    for result, shown in islice(groupby(rows, key=key), _MOST):
+        yield result, list(shown)
 
 
 def _differences(

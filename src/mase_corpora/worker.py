@@ -168,11 +168,11 @@ class Worker:
 
         # Whoever is told where it is has one text at a time.
         ahead = begin is None and recipe.timeout is None and getattr(self.explainer.model, "waits", False)
-        for item, found, seconds in each(task.items, explained, ahead=ahead):
-            if isinstance(found, tuple):
-                rows.add_failure(item, *found, seconds)
+        for item, result, seconds in each(task.items, explained, ahead=ahead):
+            if isinstance(result, tuple):
+                rows.add_failure(item, *result, seconds)
             else:
-                rows.add(item, found, seconds)
+                rows.add(item, result, seconds)
         return rows.tables()
 
     def _found(self, item: Item) -> Attribution | tuple[str, str]:

@@ -49,8 +49,8 @@ def manifest_of(description: Description, **asked: Any) -> Manifest:
         labels=description.labels,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
-    found = Manifest.decode(manifest.encode(), "the manifest")
-    return msgspec.structs.replace(found, asked_sha256=asked_sha256(found.asked, found.labels))
+    result = Manifest.decode(manifest.encode(), "the manifest")
+    return msgspec.structs.replace(result, asked_sha256=asked_sha256(result.asked, result.labels))
 
 
 class Writer:
@@ -159,17 +159,17 @@ class Writer:
         while self._writes:
             self._writes.popleft().result()
 
-    def _compare(self, found: Manifest | None) -> None:
-        if found is None:
+    def _compare(self, result: Manifest | None) -> None:
+        if result is None:
             return
-        got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, found))
+        got, expected = (msgspec.to_builtins(manifest.asked) for manifest in (self._manifest, result))
         _check_estimator(expected)
         check_same("input", {"input": got.pop("input")}, {"input": expected.pop("input")}, _OTHER_INPUT)
         _check_settings(got, expected, _OTHER_SETTINGS)
-        _check_classes(self._manifest, found, _OTHER_CLASSES)
+        _check_classes(self._manifest, result, _OTHER_CLASSES)
         if not self._allow_other_versions:
-            check_same("environment", self._manifest.made_with, found.made_with, _OTHER_VERSIONS)
-        self._manifest, self._is_begun = found, True
+            check_same("environment", self._manifest.made_with, result.made_with, _OTHER_VERSIONS)
+        self._manifest, self._is_begun = result, True
 
 
 def _check_estimator(expected: dict[str, Any]) -> None:

@@ -64,13 +64,13 @@ class File:
 def files() -> Mapping[str, File]:
     """Return the files of the page by name, with the style sheets and the scripts of articles."""
     sheet = style() + answer_style() + resource("mase.render", "palettes.css") + resource("mase.render", "trial.css")
-    found = {"style.css": File(sheet.encode(), _TYPES[".css"])}
+    result = {"style.css": File(sheet.encode(), _TYPES[".css"])}
     for package in ("mase.render", "mase_serve"):
         for file in resources.files(package).joinpath("static").iterdir():
             media_type = _TYPES.get(file.name[file.name.rfind(".") :])
             if media_type is not None:
-                found[file.name] = File(file.read_bytes(), media_type)
-    return found
+                result[file.name] = File(file.read_bytes(), media_type)
+    return result
 
 
 def workbench(choices: Mapping[str, Any]) -> str:
@@ -251,10 +251,10 @@ class _Server:
         return HTMLResponse(workbench(choices(self._described(), self._corpora, self._limits, self._fields)))
 
     async def static(self, request: Request) -> Response:
-        found = self._files.get(request.path_params["name"])
-        if found is None:
+        result = self._files.get(request.path_params["name"])
+        if result is None:
             raise HTTPException(404)
-        return Response(found.content, media_type=found.media_type, headers={"Cache-Control": "no-cache"})
+        return Response(result.content, media_type=result.media_type, headers={"Cache-Control": "no-cache"})
 
     async def list_models(self, _request: Request) -> Response:
         return JSONResponse({"models": self._described()})
@@ -272,49 +272,49 @@ class _Server:
         if isinstance(n, int) and n > most:
             raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
         model = self._model(asked.model, asked.text)
-        found = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings, asked.against))
-        return JSONResponse({"id": found}, 202)
+        result = self._explanations.begin(model, Explain(asked.text, asked.target, asked.settings, asked.against))
+        return JSONResponse({"id": result}, 202)
 
     async def cancel(self, request: Request) -> Response:
         await self._explanations.cancel(request.path_params["id"])
         return Response(status_code=204)
 
     async def events(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
+        result = self._explanations[request.path_params["id"]]
 
         async def lines() -> AsyncIterator[bytes]:
-            async for event in self._explanations.follow(found, _ALIVE):
+            async for event in self._explanations.follow(result, _ALIVE):
                 yield b": alive\n\n" if event is None else event.line
 
         return StreamingResponse(lines(), media_type="text/event-stream", headers=_STREAM)
 
     async def without(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
+        result = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
-        line = await asyncio.to_thread(lambda: dumps(found.attribution(asked.response)))
-        answer = await _answer(request, found.model, Without(line, found.ask, asked.units))
+        line = await asyncio.to_thread(lambda: dumps(result.attribution(asked.response)))
+        answer = await _answer(request, result.model, Without(line, result.ask, asked.units))
         return JSONResponse({name: getattr(answer, name) for name in _CHANGED})
 
     async def regenerate(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
+        result = self._explanations[request.path_params["id"]]
         asked = await self._read(request, _Units)
-        answer = await _answer(request, found.model, Regenerate(found.finished(), found.ask, asked.units))
+        answer = await _answer(request, result.model, Regenerate(result.finished(), result.ask, asked.units))
         return JSONResponse({"text": answer.text})
 
     async def article(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
+        result = self._explanations[request.path_params["id"]]
         response = request.query_params.get("response")
-        return HTMLResponse(await asyncio.to_thread(lambda: article(found.attribution(response))))
+        return HTMLResponse(await asyncio.to_thread(lambda: article(result.attribution(response))))
 
     async def download(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
+        result = self._explanations[request.path_params["id"]]
         response = request.query_params.get("response")
-        content = await asyncio.to_thread(lambda: page([found.attribution(response)]))
+        content = await asyncio.to_thread(lambda: page([result.attribution(response)]))
         return HTMLResponse(content, headers={"Content-Disposition": 'attachment; filename="explanation.html"'})
 
     async def line(self, request: Request) -> Response:
-        found = self._explanations[request.path_params["id"]]
-        return Response(found.finished() + "\n", media_type="application/json")
+        result = self._explanations[request.path_params["id"]]
+        return Response(result.finished() + "\n", media_type="application/json")
 
     def _described(self) -> list[dict[str, Any]]:
         return [model.describe() for model in self._models.values()]
@@ -388,14 +388,14 @@ _HEAD_S = 10.0
 def bind(host: str, port: int | None, usual: int) -> socket.socket:
     """Return a socket that listens; without a port the usual one, or a free one if that is taken."""
     ports = (usual, 0) if port is None else (port,)
-    for number, one in enumerate(ports, 1):
+    for number, item in enumerate(ports, 1):
         try:
-            return _listening(host, one)
+            return _listening(host, item)
         except (OSError, UnicodeError) as error:  # a name that no host can have
             if number == len(ports):
                 reason = getattr(error, "strerror", None) or error
                 raise OptionError(
-                    f"the address {host}, port {one}, cannot be used ({reason}), expected one of "
+                    f"the address {host}, port {item}, cannot be used ({reason}), expected one of "
                     "this machine and a free port"
                 ) from error
     raise AssertionError
@@ -403,16 +403,16 @@ def bind(host: str, port: int | None, usual: int) -> socket.socket:
 
 def _listening(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    found = socket.socket(family, kind, protocol)
+    result = socket.socket(family, kind, protocol)
     try:
         if reuses_addresses():
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(_CONNECTIONS)
+            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        result.bind(address)
+        result.listen(_CONNECTIONS)
     except OSError:
-        found.close()
+        result.close()
         raise
-    return found
+    return result
 
 
 def gate_of(host: str, port: int) -> Gate:
@@ -466,10 +466,10 @@ class Server(uvicorn.Server):
         """Close the connections whose client has had its time; uvicorn calls this ten times a second."""
         now = time.monotonic()
         connections: list[Any] = list(self.server_state.connections)
-        idle = [(one, one.cycle) for one in connections if one.cycle is None or one.cycle.response_complete]
+        idle = [(item, item.cycle) for item in connections if item.cycle is None or item.cycle.response_complete]
         self._waiting = {key: self._waiting.get(key, now) for key in idle}
         n_too_many = max(0, len(connections) - _CONNECTIONS // 2)  # anyone may open more; the oldest make room
-        for number, ((connection, _), since) in enumerate(sorted(self._waiting.items(), key=lambda one: one[1])):
+        for number, ((connection, _), since) in enumerate(sorted(self._waiting.items(), key=lambda item: item[1])):
             if now - since > self._head_s or number < n_too_many:
                 connection.transport.close()
         return await super().on_tick(counter)

@@ -178,10 +178,10 @@ class Corpus:
         with self._lock:
             if self._job is not None and self._job.done():
                 job, self._job = self._job, None
-                found = job.result()
-                if isinstance(found, Unavailable):
-                    return found
-                self._versions[found.number] = found
+                result = job.result()
+                if isinstance(result, Unavailable):
+                    return result
+                self._versions[result.number] = result
                 self._forget()
             if self._job is None:
                 newest = self.newest
@@ -207,7 +207,7 @@ class Corpus:
 
     def version(self, number: str) -> Version | None:
         """Return a version by its number as an address has it; None if there is none, or it was deleted."""
-        return next((found for found in list(self._versions.values()) if str(found.number) == number), None)
+        return next((result for result in list(self._versions.values()) if str(result.number) == number), None)
 
     def close(self) -> None:
         """End the process that reads."""
@@ -274,7 +274,7 @@ class Corpora:
     def entries(self) -> list[dict[str, str]]:
         """Name and address of each corpus, for the page of the workbench; names are as `inline` shows them."""
         return [
-            {"name": inline(found.source), "href": f"/corpora/{number}/"} for number, found in self.by_number.items()
+            {"name": inline(result.source), "href": f"/corpora/{number}/"} for number, result in self.by_number.items()
         ]
 
     def close(self) -> None:
@@ -291,8 +291,8 @@ def _state(source: str) -> str:
     """
     try:
         if "://" not in source and not Path(source).is_dir():
-            found = Path(source).stat()
-            return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+            result = Path(source).stat()
+            return f"{result.st_ino} {result.st_size} {result.st_mtime_ns}"
         storage = storage_of(source)
         manifest = b"" if storage.size("run.json") > _LARGEST_MANIFEST else storage.read("run.json")
         names = "\n".join(storage.names("texts"))
@@ -340,17 +340,17 @@ class _Pages:
     corpora: Corpora
 
     def newest(self, request: Request) -> Response:
-        found = self._corpus(request).look()
-        if isinstance(found, Version):
-            return RedirectResponse(f"{self._address(request)}{found.number}/", 303, _HEADERS)
-        return _without_page(self._corpus(request), found, self._address(request))
+        result = self._corpus(request).look()
+        if isinstance(result, Version):
+            return RedirectResponse(f"{self._address(request)}{result.number}/", 303, _HEADERS)
+        return _without_page(self._corpus(request), result, self._address(request))
 
     def page(self, request: Request) -> Response:
-        found = self._corpus(request).look()
-        if isinstance(found, Version) and str(found.number) == request.path_params["version"]:
-            return _page(found)
-        if isinstance(found, Unavailable):
-            return _without_page(self._corpus(request), found, self._address(request))
+        result = self._corpus(request).look()
+        if isinstance(result, Version) and str(result.number) == request.path_params["version"]:
+            return _page(result)
+        if isinstance(result, Unavailable):
+            return _without_page(self._corpus(request), result, self._address(request))
         return RedirectResponse(self._address(request), 303, _HEADERS)
 
     def share(self, request: Request) -> Response:
@@ -376,10 +376,10 @@ class _Pages:
         return f"{request.scope.get('root_path', '')}/corpora/{request.path_params['corpus']}/"
 
 
-def _known(found: T | None) -> T:
-    if found is None:
+def _known(result: T | None) -> T:
+    if result is None:
         raise HTTPException(404)
-    return found
+    return result
 
 
 def _page(version: Version) -> Response:
@@ -388,21 +388,21 @@ def _page(version: Version) -> Response:
     )
 
 
-def _without_page(corpus: Corpus, found: Preparing | Unavailable, address: str) -> Response:
+def _without_page(corpus: Corpus, result: Preparing | Unavailable, address: str) -> Response:
     """Return how far the page of a corpus is, or why it cannot be made."""
     style = "".join(
         resource(*place)
         for place in (("mase.render", "style.css"), ("mase.render", "page.css"), (_PACKAGE, "templates/corpus.css"))
     )
-    script = resource(_PACKAGE, "templates/corpus.js") if isinstance(found, Preparing) else ""
+    script = resource(_PACKAGE, "templates/corpus.js") if isinstance(result, Preparing) else ""
     content = (
         templates(_PACKAGE)
         .get_template("templates/corpus.html")
         .render(
             name=_shortened(corpus.source, _LONGEST_NAME),
-            share=found.share if isinstance(found, Preparing) else None,
-            error="" if isinstance(found, Preparing) else _shortened(found.error, _LONGEST_NAME),
-            message="" if isinstance(found, Preparing) else _shortened(found.message, _LONGEST_MESSAGE),
+            share=result.share if isinstance(result, Preparing) else None,
+            error="" if isinstance(result, Preparing) else _shortened(result.error, _LONGEST_NAME),
+            message="" if isinstance(result, Preparing) else _shortened(result.message, _LONGEST_MESSAGE),
             former="" if corpus.newest is None else f"{address}{corpus.newest.number}/index.html",
             style=Markup(style),
             script=Markup(script),
@@ -471,12 +471,12 @@ class _Made:
         self.n = 0
         self.first: Attribution | None = None
 
-    def check(self, found: Attribution, place: str) -> None:
+    def check(self, attribution: Attribution, place: str) -> None:
         """Check that a result is of the same model and method as the first one."""
-        first = self.first = self.first or found
+        first = self.first = self.first or attribution
         for what, got, expected in (
-            ("model", found.model, first.model),
-            ("method", found.method, first.method),
+            ("model", attribution.model, first.model),
+            ("method", attribution.method, first.method),
         ):
             if got["name"] != expected["name"]:
                 raise DataError(
@@ -515,9 +515,9 @@ def _results(path: Path) -> Iterator[tuple[Attribution | Failure, float]]:
                 if len(line) == LONGEST_LINE:
                     raise DataError(f"{place} has more than {LONGEST_LINE:,} bytes, expected the result of one text")
                 content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                found = _result(content, place) if content.strip() else None
-                if found is not None:
-                    yield found, min(1.0, file.tell() / max(size, 1))
+                result = _result(content, place) if content.strip() else None
+                if result is not None:
+                    yield result, min(1.0, file.tell() / max(size, 1))
     except DataError:
         raise
     except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
@@ -596,10 +596,10 @@ class _Watched(Run):
 
     def part(self, table: str, part: int) -> Any:
         """Return a table of a part."""
-        found = super().part(table, part)
+        result = super().part(table, part)
         self._n_read += 1
         self._tell(self._n_read / (_READINGS * len(self.parts)))
-        return found
+        return result
 
 
 def _paused(tell: Callable[[Message], None]) -> Callable[[float], None]:

@@ -297,15 +297,15 @@ def command_of_answer(model: Open, ask: Explain) -> str:
 def _file_names(names: Iterable[str]) -> list[str]:
     """Return a name of a file for each name, without slashes: the name itself, or one that no other has."""
     names = list(names)
-    taken, found = set(names), []
+    taken, result = set(names), []
     for name in names:
         file = plain = name.replace("/", "_")
         numbers = count(2)
         while file != name and file in taken:
             file = f"{plain}_{next(numbers)}"
         taken.add(file)
-        found.append(file)
-    return found
+        result.append(file)
+    return result
 
 
 def _opened(model: Open) -> tuple[list[str], str]:
@@ -424,7 +424,7 @@ class Explanation:
         seen = 0
         while True:
             changed = self._changed
-            for number, event in sorted(self._newest.values(), key=lambda one: one[0]):
+            for number, event in sorted(self._newest.values(), key=lambda item: item[0]):
                 if number > seen:
                     seen = number
                     yield event
@@ -459,9 +459,9 @@ class Explanation:
 
     def attribution(self, response: str | None = None) -> Attribution:
         """Return the attribution, with a response first."""
-        found = loads(self.finished())
-        assert isinstance(found, Attribution)
-        return found if response is None else found.of(response)
+        result = loads(self.finished())
+        assert isinstance(result, Attribution)
+        return result if response is None else result.of(response)
 
     def finished(self) -> str:
         """Return the attribution as a line of JSON."""
@@ -480,41 +480,41 @@ class Explanations:
 
     def begin(self, model: ServedModel, ask: Explain) -> str:
         """Put an explanation into the queue of its model and return its id."""
-        found = Explanation(model, ask)
-        found.job = model.submit(ask, found.tell)
-        self._start(found.finish())
+        result = Explanation(model, ask)
+        result.job = model.submit(ask, result.tell)
+        self._start(result.finish())
         self._forget()
         name = secrets.token_urlsafe(12)
-        self._by_id[name] = found
+        self._by_id[name] = result
         return name
 
     def __getitem__(self, name: str) -> Explanation:
-        found = self._by_id.get(name)
-        if found is None:
+        result = self._by_id.get(name)
+        if result is None:
             raise UnknownNameError("there is no such explanation, or it was forgotten; explain the text again")
-        return found
+        return result
 
     async def cancel(self, name: str) -> None:
         """Cancel an explanation; one that is over stays as it is."""
         await self._end(self[name])
 
-    async def follow(self, found: Explanation, alive: float) -> AsyncIterator[Event | None]:
+    async def follow(self, result: Explanation, alive: float) -> AsyncIterator[Event | None]:
         """Yield the events of an explanation, which is cancelled some time after the last of its followers has left."""
-        found.n_followers += 1
-        if found.ending is not None:
-            found.ending.cancel()
+        result.n_followers += 1
+        if result.ending is not None:
+            result.ending.cancel()
         try:
-            async for event in found.events(alive):
+            async for event in result.events(alive):
                 yield event
         finally:
-            found.n_followers -= 1
-            if not found.n_followers:
+            result.n_followers -= 1
+            if not result.n_followers:
                 loop = asyncio.get_running_loop()
-                found.ending = loop.call_later(self._limits.alone, lambda: self._start(self._end(found)))
+                result.ending = loop.call_later(self._limits.alone, lambda: self._start(self._end(result)))
 
-    async def _end(self, found: Explanation) -> None:
-        if found.job is not None and not found.job.answer.done():
-            await found.model.cancel(found.job)
+    async def _end(self, result: Explanation) -> None:
+        if result.job is not None and not result.job.answer.done():
+            await result.model.cancel(result.job)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -523,7 +523,7 @@ class Explanations:
 
     def _forget(self) -> None:
         """Forget the oldest explanations that are over."""
-        over = [name for name, found in self._by_id.items() if found.is_over]
+        over = [name for name, result in self._by_id.items() if result.is_over]
         room = self._limits.results - 1 - (len(self._by_id) - len(over))
         kept = 0
         for n, name in enumerate(reversed(over)):

@@ -324,13 +324,13 @@ class Explaining:
         target = listed(ask.target, self._model.labels)
         return self._explainer(ask)(ask.text, target=target, against=ask.against, on_progress=listener)
 
-    def without(self, ask: Explain, found: Attribution, units: Sequence[int]) -> ChangedPrediction:
+    def without(self, ask: Explain, attribution: Attribution, units: Sequence[int]) -> ChangedPrediction:
         """Return the prediction without some units of an attribution."""
-        return self._explainer(ask).predict_without(found, units)
+        return self._explainer(ask).predict_without(attribution, units)
 
-    def regenerate(self, ask: Explain, found: Attribution, units: Sequence[int]) -> str:
+    def regenerate(self, ask: Explain, attribution: Attribution, units: Sequence[int]) -> str:
         """Refuse to answer: only a language model does."""
-        del ask, found, units
+        del ask, attribution, units
         raise CapabilityError(f"the model {self._model.name!r} generates no answers, expected a language model")
 
     def _explainer(self, ask: Explain) -> Explainer:
@@ -356,14 +356,14 @@ class Answering:
             generated(answered.answer.text)
         return answered.attribution(listener)
 
-    def without(self, ask: Explain, found: Attribution, units: Sequence[int]) -> ChangedPrediction:
+    def without(self, ask: Explain, attribution: Attribution, units: Sequence[int]) -> ChangedPrediction:
         """Return the probability of the same answer without some units of an attribution."""
-        return self._answered(msgspec.json.encode(ask)).explainer.predict_without(found, units)
+        return self._answered(msgspec.json.encode(ask)).explainer.predict_without(attribution, units)
 
-    def regenerate(self, ask: Explain, found: Attribution, units: Sequence[int]) -> str:
+    def regenerate(self, ask: Explain, attribution: Attribution, units: Sequence[int]) -> str:
         """Return what the model answers without some units of an attribution."""
         context, query, _ = prompt_of(ask.text)
-        return self._prompted(context, query).generate_without(found, units, self._model.max_new_tokens).text
+        return self._prompted(context, query).generate_without(attribution, units, self._model.max_new_tokens).text
 
     def _answer(self, key: bytes) -> Answered:
         ask = _EXPLAIN.decode(key)
@@ -506,8 +506,10 @@ class Worker:
                 numbers = tuple(self.model.predict([ask.text])[0].tolist())
             return Predicted(number, numbers, self.model.returns_values)
         if isinstance(ask, Explain):
-            found = self._explaining.explain(ask, self._listener(number), lambda text: self._answer(Said(number, text)))
-            return Explained(number, article(found), dumps(found))
+            result = self._explaining.explain(
+                ask, self._listener(number), lambda text: self._answer(Said(number, text))
+            )
+            return Explained(number, article(result), dumps(result))
         before, units = loads(ask.attribution), ask.units
         assert isinstance(before, Attribution)
         if isinstance(ask, Regenerate):
@@ -530,9 +532,9 @@ class Worker:
             nonlocal told, shown
             self._check(number)
             now = time.monotonic()
-            if now - shown >= ROUND_PAUSE and (found := progress.attribution) is not None:
+            if now - shown >= ROUND_PAUSE and (result := progress.attribution) is not None:
                 self._answer(Asked(number, progress.n_asked, progress.n_samples))
-                self._answer(Round(number, article(found)))
+                self._answer(Round(number, article(result)))
                 shown = told = time.monotonic()
             elif now - told >= PAUSE:
                 self._answer(Asked(number, progress.n_asked, progress.n_samples))

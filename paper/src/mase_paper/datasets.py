@@ -260,9 +260,9 @@ _SIGNATURE = re.compile(r"\breuter\Z", re.IGNORECASE)
 
 def rebuild_reuters(archive: IO[bytes]) -> list[Row]:
     """Return one row per selected story of `reuters21578.tar.gz`, in shuffled order."""
-    found = [story for _, content in members(archive, _REUTERS_MEMBER) for story in stories(content.decode("latin-1"))]
-    counts = Counter(story["label"] for story in found)
-    kept = {story["id"]: story for story in found if counts[story["label"]] >= _MIN_STORIES}
+    result = [story for _, content in members(archive, _REUTERS_MEMBER) for story in stories(content.decode("latin-1"))]
+    counts = Counter(story["label"] for story in result)
+    kept = {story["id"]: story for story in result if counts[story["label"]] >= _MIN_STORIES}
     order = np.array(sorted(kept), dtype=np.int64)
     np.random.RandomState(_SPLIT_SEED).shuffle(order)  # the legacy generator, since the split depends on it
     n_train = int(_TRAIN_SHARE * len(order))
@@ -276,10 +276,10 @@ def stories(sgml: str) -> list[Row]:
     rows: list[Row] = []
     for head, inside in _elements(sgml, "REUTERS"):
         _, marked = next(_elements(inside, "TOPICS"), ("", ""))
-        topics, found = [topic for _, topic in _elements(marked, "D")], _NEWID.search(head)
-        if topics and found:
+        topics, result = [topic for _, topic in _elements(marked, "D")], _NEWID.search(head)
+        if topics and result:
             _, text = next(_elements(inside, "TEXT"), ("", ""))
-            row = {"id": number(found[1], "a story"), "label": topics[0], "topics": topics, "text": _story_text(text)}
+            row = {"id": number(result[1], "a story"), "label": topics[0], "topics": topics, "text": _story_text(text)}
             rows.append(row)
     return rows
 

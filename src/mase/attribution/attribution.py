@@ -101,10 +101,10 @@ class Window:
         UnknownNameError
             If no response has this name.
         """
-        found = next((response for response in self.responses if response.name == name), None)
-        if found is None:
+        result = next((response for response in self.responses if response.name == name), None)
+        if result is None:
             raise unknown("response", name, [response.name for response in self.responses])
-        return found
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,9 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> "pd.Data
             f"pandas cannot be imported ({error}); run: pip install 'mase-xai[data]'"
         ) from error
     records = list(rows)
-    found = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
-    floats = [name for name in ("standard_error", "total_error", "probability") if name in found]
-    return found.astype(dict.fromkeys(floats, float))  # NaN for None
+    result = pd.DataFrame.from_records(records) if records else pd.DataFrame(columns=columns)
+    floats = [name for name in ("standard_error", "total_error", "probability") if name in result]
+    return result.astype(dict.fromkeys(floats, float))  # NaN for None
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,8 +522,8 @@ class Attributions(list[Attribution]):
     def __getitem__(self, index: slice) -> Self: ...
 
     def __getitem__(self, index: SupportsIndex | slice) -> Attribution | Self:
-        found = super().__getitem__(index)
-        return type(self)(found) if isinstance(found, list) else found
+        result = super().__getitem__(index)
+        return type(self)(result) if isinstance(result, list) else result
 
     def __add__(self, other: Iterable[Attribution]) -> Self:  # type: ignore[override]
         return type(self)([*self, *other]) if isinstance(other, list) else NotImplemented
@@ -543,15 +543,15 @@ class Attributions(list[Attribution]):
         """
         from mase.attribution.json import Failure, load_many
 
-        found = cls()
+        outcome = cls()
         for result in load_many(path):
             if isinstance(result, Failure):
                 raise DataError(
                     f"{fspath(path)!r} holds a failure ({result.error:.80}: {result.message:.400}), expected "
                     "attributions only; mase.attribution.json.load_many(path) reads both"
                 )
-            found.append(result)
-        return found
+            outcome.append(result)
+        return outcome
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the attributions to `path`: as JSON Lines, or in the format of .csv, .parquet or .txt.
@@ -584,9 +584,9 @@ class Attributions(list[Attribution]):
         """
         check_choice("per", per, ("unit", "text"))
         if per == "text":
-            return frame((text_row(index, one) for index, one in enumerate(self)), TEXT_COLUMNS)
-        found = ({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
-        return frame(found, ["document", *COLUMNS])
+            return frame((text_row(index, item) for index, item in enumerate(self)), TEXT_COLUMNS)
+        result = ({"document": index} | row for index, attribution in enumerate(self) for row in rows(attribution))
+        return frame(result, ["document", *COLUMNS])
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return a self-contained HTML page of all attributions, and write it to `path` if one is given."""

@@ -105,37 +105,41 @@ def chosen(units: Iterable[int], n: int) -> tuple[int, ...]:
     """
     if not isinstance(units, Iterable):
         raise OptionError(f"units is {units!r:.80}, expected a list of indices, as in [0]")
-    found = []
+    result = []
     for unit in units:
         if not is_integer(unit) or not 0 <= unit < n:
             raise OptionError(f"unit is {unit!r:.80}, expected the index of a unit, from 0 to {n - 1}")
-        found.append(int(unit))
-    return tuple(dict.fromkeys(found))
+        result.append(int(unit))
+    return tuple(dict.fromkeys(result))
 
 
-def expected_response(found: "Attribution", units: Iterable[int]) -> float | None:
+def expected_response(attribution: "Attribution", units: Iterable[int]) -> float | None:
     """Return the response that the scores lead to expect with these units masked.
 
     None if the scores have no sign, are not estimates, or are effects on the responses of several windows.
     """
-    first, out = found.responses[0], chosen(units, len(found.units))
-    if not found.signed or found.windows or (first.scores and all(error is None for error in first.standard_errors)):
+    first, out = attribution.responses[0], chosen(units, len(attribution.units))
+    if (
+        not attribution.signed
+        or attribution.windows
+        or (first.scores and all(error is None for error in first.standard_errors))
+    ):
         return None
     return first.value - fsum(first.scores[unit] for unit in out)
 
 
-def expected_probability(found: "Attribution", response: float) -> float | None:
+def expected_probability(attribution: "Attribution", response: float) -> float | None:
     """Return the probability of the explained class at which its link has the value `response`.
 
     None for a value, for a contrast, and if other classes decide it, too: the margin of three or more classes, and the
     logit of one class out of several whose probabilities sum to 1.
     """
-    inverse, own = _INVERSES.get(found.link), found.target_probability
-    if inverse is None or own is None or found.responses[0].against is not None:
+    inverse, own = _INVERSES.get(attribution.link), attribution.target_probability
+    if inverse is None or own is None or attribution.responses[0].against is not None:
         return None
-    if found.link == "margin" and len(found.prediction.probabilities) > 2:
+    if attribution.link == "margin" and len(attribution.prediction.probabilities) > 2:
         return None
-    if found.link == "logit" and not isclose(inverse(found.response), own, rel_tol=_SAME):
+    if attribution.link == "logit" and not isclose(inverse(attribution.response), own, rel_tol=_SAME):
         return None
     return inverse(response)
 

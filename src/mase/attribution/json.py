@@ -45,30 +45,30 @@ def differences(got: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator
 
 
 def _differences(name: str, got: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
-    one, other = _parts(got), _parts(expected)
-    if one is None or other is None:
+    item, other = _parts(got), _parts(expected)
+    if item is None or other is None:
         if got != expected:
             yield name, got, expected
         return
-    for key in other | one:
-        yield from _differences(f"{name}.{key}" if name else str(key), one.get(key), other.get(key))
+    for key in other | item:
+        yield from _differences(f"{name}.{key}" if name else str(key), item.get(key), other.get(key))
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested settings by dotted names; those in a list have its positions, from 0, in their names."""
-    found: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     for key, value in settings.items():
         parts = None if value is None else _parts(value)
-        found |= {f"{prefix}{key}": value} if parts is None else flat(parts, f"{prefix}{key}.")
-    return found
+        outcome |= {f"{prefix}{key}": value} if parts is None else flat(parts, f"{prefix}{key}.")
+    return outcome
 
 
 def _parts(value: Any) -> dict[str, Any] | None:
     """Return the settings in a group or in a list of groups; none of what is missing, and None for a single value."""
     if value is None:
         return {}
-    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        return {str(index): one for index, one in enumerate(value)}
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return {str(index): item for index, item in enumerate(value)}
     return dict(value) if isinstance(value, Mapping) else None
 
 
@@ -327,7 +327,9 @@ def _within(path: str, value: float | None, low: float, high: float = math.inf) 
 
 def _window(path: str, window: Window, attribution: Attribution) -> Iterator[str]:
     """Yield the problems of a window."""
-    yield from _span(path, window.field, window.start, window.end, {one.name: one.text for one in attribution.document})
+    yield from _span(
+        path, window.field, window.start, window.end, {item.name: item.text for item in attribution.document}
+    )
     yield from prediction_problems(f"{path}: prediction", window.prediction)
     if window.prediction.names != attribution.prediction.names:
         yield f"{path}: 'prediction' has other names than that of the text, expected the same"
@@ -367,9 +369,9 @@ def _conditions(attribution: Attribution) -> Iterator[str]:
 def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
     """Yield the problems of the predictions for changed documents."""
     changed: dict[str, Changed | FlipSet] = {
-        f"evidence: {name}[{index}]": one
+        f"evidence: {name}[{index}]": item
         for name, many in (("without", evidence.without), ("only", evidence.only))
-        for index, one in enumerate(many)
+        for index, item in enumerate(many)
     }
     if evidence.flip_set is not None:
         changed["evidence: flip_set"] = evidence.flip_set
@@ -377,21 +379,21 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
     if len(evidence.without) != len(evidence.only):
         yield f"evidence: 'only' has {len(evidence.only)} entries, expected {len(evidence.without)} as in 'without'"
     labels = attribution.prediction.names
-    for path, one in changed.items():
-        for unit in one.units:
+    for path, item in changed.items():
+        for unit in item.units:
             yield from _unit(path, unit, attribution)
-        if not one.units or len(set(one.units)) < len(one.units):
-            yield f"{path}: 'units' is {list(one.units)!r:.60}, expected at least one, each once"
-        if one.label not in labels:
-            yield f"{path}: 'label' is {one.label!r:.40}, expected one of {listed(labels)}"
+        if not item.units or len(set(item.units)) < len(item.units):
+            yield f"{path}: 'units' is {list(item.units)!r:.60}, expected at least one, each once"
+        if item.label not in labels:
+            yield f"{path}: 'label' is {item.label!r:.40}, expected one of {listed(labels)}"
         low, high = -HALF_PRECISION, 1 + HALF_PRECISION
-        if (one.probability is None) is not bool(attribution.prediction.values):
-            yield f"{path}: 'probability' is {one.probability!r:.20}, expected a number for a class, null for a value"
-        yield from _within(f"{path}: 'probability'", one.probability, low, high)
-        if isinstance(one, Changed):
-            yield from _within(f"{path}: 'target_probability'", one.target_probability, low, high)
-            if not math.isfinite(one.response):
-                yield f"{path}: 'response' is {one.response}, expected a finite number"
+        if (item.probability is None) is not bool(attribution.prediction.values):
+            yield f"{path}: 'probability' is {item.probability!r:.20}, expected a number for a class, null for a value"
+        yield from _within(f"{path}: 'probability'", item.probability, low, high)
+        if isinstance(item, Changed):
+            yield from _within(f"{path}: 'target_probability'", item.target_probability, low, high)
+            if not math.isfinite(item.response):
+                yield f"{path}: 'response' is {item.response}, expected a finite number"
 
 
 def _named(path: str, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -470,9 +470,9 @@ def cited(response: Response) -> tuple[Citation, ...]:
     # be cited nearly always.
     width = NormalDist().inv_cdf(1 - _WRONG / 2 / len(response.scores))
     least = max(_LEAST_SHARE * max(map(abs, response.scores)), _LEAST_SCORE.get(response.link, 0.0))
-    found = [
+    result = [
         Citation(unit, score, error)
         for unit, (score, error) in enumerate(zip(response.scores, response.standard_errors, strict=True))
         if error is not None and score > width * error and score >= least
     ]
-    return tuple(sorted(found, key=lambda one: -one.score)[:MOST_CITED])
+    return tuple(sorted(result, key=lambda item: -item.score)[:MOST_CITED])

@@ -81,16 +81,16 @@ def spelled(message: str) -> str:
     def all_in(names: str) -> str:
         return re.sub(_NAME, lambda name: _long(options[name[0]]) if name[0] in options else name[0], names)
 
-    def replaced(found: re.Match[str]) -> str:
-        if found["parameter"] is not None:
-            return all_in(found["parameter"])
-        if found["subject"] is not None:
-            is_meant = not typed.isdisjoint(re.findall(_NAME, found["subject"])) or "_" in found["subject"]
-            return found["place"] + (all_in(found["subject"]) if is_meant else found["subject"])
-        if found["name"] is not None:
-            one_or_list = options.get(found["name"]) or options.get(f"{found['name']}s")  # as in --methods
-            return _with_value(one_or_list, found["value"]) or found[0]
-        return found[0]
+    def replaced(match: re.Match[str]) -> str:
+        if match["parameter"] is not None:
+            return all_in(match["parameter"])
+        if match["subject"] is not None:
+            is_meant = not typed.isdisjoint(re.findall(_NAME, match["subject"])) or "_" in match["subject"]
+            return match["place"] + (all_in(match["subject"]) if is_meant else match["subject"])
+        if match["name"] is not None:
+            one_or_list = options.get(match["name"]) or options.get(f"{match['name']}s")  # as in --methods
+            return _with_value(one_or_list, match["value"]) or match[0]
+        return match[0]
 
     return _PYTHON.sub(replaced, message)
 

@@ -86,11 +86,11 @@ def taken(given: dict[str, Any], *more: str) -> dict[str, Any]:
 
     They have to be given with --chat.
     """
-    found = {name: value for name in (*_SHARED, *more) if (value := given.pop(name)) not in (None, False)}
-    without = next((name for name in found if name != "chat"), None)
-    if without is not None and "chat" not in found:
+    result = {name: value for name in (*_SHARED, *more) if (value := given.pop(name)) not in (None, False)}
+    without = next((name for name in result if name != "chat"), None)
+    if without is not None and "chat" not in result:
         raise click.UsageError(f"got {_option(without)} without --chat, expected both")
-    return found
+    return result
 
 
 def _option(name: str) -> str:
@@ -118,12 +118,12 @@ def open_chat(
         raise click.UsageError("got --chat without --server, expected --server URL -m NAME, or code: -m file.py:name")
     else:
         _check_decided(chosen, "token_env", "temperature")
-        found = object_of(typed)
-        if isinstance(found, Chat):
+        result = object_of(typed)
+        if isinstance(result, Chat):
             _check_decided(chosen, *(name for name in chosen if name not in ("chat", "archive")))
-            chat = found if archive is None else found.archived(archive)
+            chat = result if archive is None else result.archived(archive)
         else:
-            chat = Chat(found, name=typed, **given)
+            chat = Chat(result, name=typed, **given)
     click.get_current_context().call_on_close(chat.close)
     return chat
 
@@ -138,14 +138,14 @@ def read_messages(file: str) -> list[Any]:
     from mase.files import read_bytes
 
     try:
-        found = json.loads(read_bytes(Path(file)))
+        result = json.loads(read_bytes(Path(file)))
     except (ValueError, RecursionError) as error:
         raise DataError(f"cannot read {file!r} ({error}), expected a JSON list of messages") from error
-    if isinstance(found, dict):
-        found = found.get("messages")
-    if not isinstance(found, list):
+    if isinstance(result, dict):
+        result = result.get("messages")
+    if not isinstance(result, list):
         raise DataError(f"{file!r} has no list of messages, expected one, as in [{{'role': 'user', 'content': '...'}}]")
-    return found
+    return result
 
 
 def told_of_cost(chat: "Chat", conversation: "Conversation", given: Mapping[str, Any]) -> None:

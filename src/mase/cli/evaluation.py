@@ -369,8 +369,8 @@ def _columns(
         if name == metric and column.headline:
             summaries = {method: row[index] for method, row in by_method.items()}
             differences = {pair: row[index] for pair, row in by_pair.items()}
-            found = standings(summaries, differences, column.better)
-            yield ResultColumn(column.name, column.better, column.share, found)
+            result = standings(summaries, differences, column.better)
+            yield ResultColumn(column.name, column.better, column.share, result)
 
 
 def _further(evaluation: Evaluation) -> list[Table]:

@@ -187,8 +187,8 @@ def explain(
         bar = evaluations("explaining", spent) if chat and inputs.total == 1 else nullcontext()
         with aside(), bar as listener:
             told: dict[str, Any] = {} if listener is None else {"on_progress": listener}
-            found: Attribution = explainer(text, target=classes, against=against, **told)
-        return replace(found, model=dict(expected.identity))
+            attribution: Attribution = explainer(text, target=classes, against=against, **told)
+        return replace(attribution, model=dict(expected.identity))
 
     destinations = Destinations(as_json, claims.record, claims.others, heat_maps=not quiet, details=details)
     run(inputs, explain_one, destinations, expected, spent)
@@ -353,7 +353,7 @@ def cite(
             of_chat = {"messages": messages, "measure": chat.pop("measure", None)}
             max_tokens = asked["max_new_tokens"] if is_typed("max_new_tokens") else None
             opened = open_chat(model, server, chat, names, max_tokens=max_tokens)
-            asked = {name: one for name, one in asked.items() if name not in _OTHERWISE or is_typed(name)} | of_chat
+            asked = {name: item for name, item in asked.items() if name not in _OTHERWISE or is_typed(name)} | of_chat
             conversation = citing.conversation_of(texts or None, asked["query"], messages, asked["template"])
             document = conversation.document
         else:

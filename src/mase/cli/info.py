@@ -96,14 +96,14 @@ def check(
             from mase.checking import check as checked
 
             configure(threads)
-            found = checked(loaded, text=example, fixed=fixed, background=background)
+            result = checked(loaded, text=example, fixed=fixed, background=background)
     if facts is not None:
         click.echo(json.dumps(facts) if as_json else "\n".join(f"{name:<9}{fact}" for name, fact in facts.items()))
         return
     if as_json:
-        click.echo(json.dumps(found.to_dict()))
+        click.echo(json.dumps(result.to_dict()))
     else:
-        open_console().print(*_parts(found), width=_WIDTH)
+        open_console().print(*_parts(result), width=_WIDTH)
 
 
 def _first(lines: "Iterable[Line]") -> "Input":
@@ -116,7 +116,7 @@ def _first(lines: "Iterable[Line]") -> "Input":
     raise errors[0]
 
 
-def _parts(found: "Check | LanguageCheck") -> tuple[object, ...]:
+def _parts(result: "Check | LanguageCheck") -> tuple[object, ...]:
     """Return the lines of a check as a table without borders, in which long lines are broken."""
     from rich.table import Table
     from rich.text import Text
@@ -124,11 +124,11 @@ def _parts(found: "Check | LanguageCheck") -> tuple[object, ...]:
     from mase.render.marks import inline
 
     grid = Table.grid(padding=(0, 2))
-    for heading, line in found.facts.items():
+    for heading, line in result.facts.items():
         grid.add_row(Text(heading, "dim"), Text(line))
-    for guess in found.guesses:
+    for guess in result.guesses:
         grid.add_row(Text("guessed", "yellow"), Text(inline(f"{guess.what}: {guess.remedy}")))
-    return Text(inline(found.name), "bold"), grid
+    return Text(inline(result.name), "bold"), grid
 
 
 # A key of every configuration of transformers, and of none of ours.

@@ -94,23 +94,23 @@ def _objects(columns: ColumnOptions, lines: Iterable[Line]) -> Iterator[Line]:
 def _read_inputs(columns: DocumentColumns, text: str) -> str | Document | MaseError:
     """Return the document of a JSON object, or the error if it is none."""
     try:
-        found = json.loads(text, object_pairs_hook=_unique)
+        result = json.loads(text, object_pairs_hook=_unique)
     except DataError as error:
         return error
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        result = None
+    if not isinstance(result, dict):
         return DataError(f"text is {text[:40]!r}, expected a JSON object of the fields, because of --fields")
-    return columns.read(found)
+    return columns.read(result)
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object, or raise a DataError if it has a field twice, of which the last would silently count."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         raise DataError(f"text has the fields {', '.join(names)!s:.100}, expected each once")
-    return found
+    return result
 
 
 def _file(name: str, columns: ColumnOptions) -> Texts:

@@ -40,15 +40,15 @@ def comma_separated(_context: click.Context, _option: click.Parameter, value: st
 
 def pairs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """Return the values of a repeatable option NAME=VALUE by name."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for text in values:
         name, sign, value = text.partition("=")
         if not sign:
             raise click.BadParameter(f"{text!r} has no '=', expected NAME=VALUE")
-        if name in found:
+        if name in result:
             raise click.BadParameter(f"{name!r} is given twice, expected one value for each name")
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 class _NSamples(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
@@ -99,7 +99,7 @@ def _background(context: click.Context, option: click.Parameter, value: str | No
     from mase.sources.rows import scalar_of
 
     typed = pairs(context, option, tuple(comma_separated(context, option, value) or ()))
-    return {name: scalar_of(one) for name, one in typed.items()}
+    return {name: scalar_of(item) for name, item in typed.items()}
 
 
 precision = click.option(

@@ -154,7 +154,7 @@ class Focused(Design):
         shares, rates, every = np.array(_SHARES[effect]), self._rates(gamma), np.ones(gamma.shape)
         kept = np.stack([0.5 * every, (1 - self.p_high) * every, 1 - rates, rates], axis=1)[:, shares > 0]
         of_words = np.outer(shares[shares > 0], every[0])
-        return [Mixture(of_words, one) for one in kept]
+        return [Mixture(of_words, item) for item in kept]
 
     def _rates(self, gamma: Floats) -> Floats:
         """Return the probability of each word to be masked `(d, p)` for d rankings, by coefficients `(d, p)`."""
@@ -172,15 +172,15 @@ def by_rank(gamma: Floats, values: Floats) -> Floats:
     largest = np.abs(gamma).max(axis=1, keepdims=True)
     rounded = np.round(-gamma / np.where(largest > 0, largest, 1.0), _DIGITS)
     order = np.argsort(rounded, axis=1)
-    ranked, found = np.take_along_axis(rounded, order, axis=1), np.empty((d, len(values), p))
-    in_order = np.broadcast_to(values, found.shape)
+    ranked, result = np.take_along_axis(rounded, order, axis=1), np.empty((d, len(values), p))
+    in_order = np.broadcast_to(values, result.shape)
     ties = ranked[:, 1:] == ranked[:, :-1]
     if ties.any():
         group = np.cumsum(np.insert(~ties, 0, True, axis=1).ravel()) - 1  # a new ranking begins a group as well
         means = [(np.bincount(group, np.tile(some, d)) / np.bincount(group))[group].reshape(d, p) for some in values]
         in_order = np.stack(means, axis=1)
-    np.put_along_axis(found, order[:, None], in_order, axis=2)
-    return found
+    np.put_along_axis(result, order[:, None], in_order, axis=2)
+    return result
 
 
 # The share of the words that counts as strong.

@@ -60,14 +60,14 @@ class EmpiricalBayes(Estimator):
         rows = _Rows.of(problem)
         if rows.total <= _ROUNDING * float(problem.y @ problem.y):
             return Estimate(np.zeros(problem.p), no_scatter(problem.p), 0.0)
-        alike, found = self._estimates(rows)
-        return replace(found, covariance=widening(rows.free) * (alike.covariance + found.covariance) / 2)
+        alike, result = self._estimates(rows)
+        return replace(result, covariance=widening(rows.free) * (alike.covariance + result.covariance) / 2)
 
     def _estimates(self, rows: "_Rows") -> tuple[Estimate, Estimate]:
         """Return the estimates for equal scales of the prior and for those that steps of EM find."""
         scales = np.ones(rows.z.shape[1])
         compared = (_Posterior.of(rows, factor) for factor in correlations(len(scales)))
-        posterior = alike = max(compared, key=lambda one: one.evidence)
+        posterior = alike = max(compared, key=lambda item: item.evidence)
         for _ in range(_STEPS):
             scales = (self.dof + posterior.squares() * scales) / (self.dof + 1)
             scales /= np.exp(np.log(scales).mean())

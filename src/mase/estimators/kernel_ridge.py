@@ -256,11 +256,11 @@ class _Fit:
         lower = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)[0]
         white = lapack.dtrtrs(lower, np.array([np.ones(rows.n), rows.y]).T, lower=1)[0]
         squares = float(white[:, 0] @ white[:, 0])
-        one = white[:, 0] / np.sqrt(squares)
-        y = white[:, 1] - one * (one @ white[:, 1])
+        item = white[:, 0] / np.sqrt(squares)
+        y = white[:, 1] - item * (item @ white[:, 1])
         rss, free = max(float(y @ y), np.finfo(np.float64).tiny), max(rows.n - 1, 1)
         evidence = -free / 2 * np.log(rss) - np.log(np.diag(lower)).sum() - np.log(squares) / 2
-        return cls(kernel, settings, lower, one, y, rss / free, float(evidence))
+        return cls(kernel, settings, lower, item, y, rss / free, float(evidence))
 
     def whitened(self, covariances: Floats) -> Floats:
         """Return L^-1 c for columns c `(n, m)`, without their parts along the constant."""
@@ -287,8 +287,8 @@ class _Fit:
         dual coefficients of responses. Single precision is enough for all of these.
         """
         inverse = lapack.strtri(self.lower.astype(np.float32), lower=1)[0]
-        one = lapack.dtrtrs(self.lower, self.white_one, lower=1, trans=1)[0]
-        errors = self.dual / (np.einsum("ij,ij->j", inverse, inverse) - one**2)
+        item = lapack.dtrtrs(self.lower, self.white_one, lower=1, trans=1)[0]
+        errors = self.dual / (np.einsum("ij,ij->j", inverse, inverse) - item**2)
         white = inverse @ covariances.astype(np.float32)
         white_one = self.white_one.astype(np.float32)
         white -= np.outer(white_one, white_one @ white)
@@ -308,13 +308,13 @@ def _diagonal(variances: Floats) -> Floats:
 
 def _best(rows: _Rows, settings: Sequence[_Settings], start: int) -> _Fit:
     """Return the fit of highest marginal likelihood by a climb from one of the settings, which share their weights."""
-    kernel, found = Kernel.of(rows.signs, settings[0].weights), dict[int, _Fit]()
+    kernel, result = Kernel.of(rows.signs, settings[0].weights), dict[int, _Fit]()
     while True:
-        for one in range(max(start - 1, 0), min(start + 2, len(settings))):
-            found[one] = found.get(one) or _Fit.of(rows, settings[one], kernel)
-        best = max(found, key=lambda one: found[one].evidence)
+        for item in range(max(start - 1, 0), min(start + 2, len(settings))):
+            result[item] = result.get(item) or _Fit.of(rows, settings[item], kernel)
+        best = max(result, key=lambda item: result[item].evidence)
         if best == start:
-            return found[best]
+            return result[best]
         start = best
 
 
@@ -348,7 +348,7 @@ class _Model:
 
         def drawn(target_mixture: TargetMixture, mean: Floats) -> tuple[Floats, Floats]:
             mixtures = target_mixture(mean + noise)
-            return np.stack([one.shares for one in mixtures]), np.stack([one.rates for one in mixtures])
+            return np.stack([mixture.shares for mixture in mixtures]), np.stack([mixture.rates for mixture in mixtures])
 
         def mixture_of(target_mixture: TargetMixture, mean: Floats) -> Mixture:
             return Mixture(*(each.mean(axis=0) for each in drawn(target_mixture, mean)))
@@ -356,13 +356,13 @@ class _Model:
         def scores_under(mixture: Mixture) -> Floats:
             return np.asarray(scores(mixture.shares[None], mixture.rates[None])[0])
 
-        found = []
+        result = []
         for target_mixture in targets:
             (first,) = target_mixture(np.zeros((1, len(spread))))
             mixture = self_consistent(first, partial(mixture_of, target_mixture), scores_under)
             draws = scores(*drawn(target_mixture, scores_under(mixture)))
-            found.append((mixture, scatter(draws - draws.mean(axis=0)) / len(draws)))
-        return found
+            result.append((mixture, scatter(draws - draws.mean(axis=0)) / len(draws)))
+        return result
 
     def estimates(self, wanted: Sequence[tuple[Mixture, Floats]]) -> list[Estimate]:
         """Return the scores under each mixture of mask rates; beside it is their covariance between the draws."""
@@ -382,12 +382,12 @@ class _Model:
         gamma, prior, posterior = (np.mean(each, axis=0).reshape(-1, p) for each in (means, priors, posteriors))
         asked, index = u * 2.0**-p, self.rows.index
         z = centred(self.problem.z, np.ones(self.problem.n), self.problem.groups) / self.rows.counts[index, None]
-        found = []
-        for one, (_, moved) in enumerate(wanted):
-            own, scores = slice(one * p, (one + 1) * p), gamma[one]
-            variances = (1 + asked) / 2 * posterior[one] / n_fits + (_LEAST_ERROR * np.abs(scores).max()) ** 2
+        result = []
+        for item, (_, moved) in enumerate(wanted):
+            own, scores = slice(item * p, (item + 1) * p), gamma[item]
+            variances = (1 + asked) / 2 * posterior[item] / n_fits + (_LEAST_ERROR * np.abs(scores).max()) ** 2
             covariance = _diagonal(variances) + (1 - asked) / 2 * scatter(changes[:, own]) + _MOVED * moved
             dof = float(np.einsum("np,np->", z, row_weights[index, own]))
-            bias = _SHRUNK * posterior[one] / prior[one] * np.abs(scores)
-            found.append(Estimate(scores, covariance, dof, prior=True, changes=changes[index, own], bias=bias))
-        return found
+            bias = _SHRUNK * posterior[item] / prior[item] * np.abs(scores)
+            result.append(Estimate(scores, covariance, dof, prior=True, changes=changes[index, own], bias=bias))
+        return result

@@ -311,7 +311,7 @@ class Evaluation:
 
     def values(self, method: str) -> Floats:
         """Return the values `(n, m)` of one method; NaN for a text that it could not explain."""
-        rows = [np.full(len(self.columns), np.nan) if one is None else one.values for one in self._results(method)]
+        rows = [np.full(len(self.columns), np.nan) if item is None else item.values for item in self._results(method)]
         return np.array(rows).reshape(len(self), len(self.columns))
 
     def summaries(self, method: str, batches: Sequence[Sequence[int]] | None = None) -> tuple[Summary | None, ...]:
@@ -365,7 +365,7 @@ class Evaluation:
 
     def cost(self, method: str) -> dict[str, float]:
         """Return the mean number of model evaluations, gradients and seconds per text of a method's explanations."""
-        costs = [(one.n_queries, one.n_gradients, one.seconds) for one in self._results(method) if one is not None]
+        costs = [(item.n_queries, item.n_gradients, item.seconds) for item in self._results(method) if item is not None]
         means = np.mean(costs, axis=0).tolist() if costs else [float("nan")] * 3
         return dict(zip(("n_queries", "n_gradients", "seconds"), means, strict=True))
 
@@ -496,7 +496,7 @@ def evaluate(
         background=background,
     )
     ahead = getattr(evaluator.model, "waits", False)
-    evaluated = each(zip(all_texts, given, strict=True), lambda one: evaluator(*one), ahead=ahead)
+    evaluated = each(zip(all_texts, given, strict=True), lambda item: evaluator(*item), ahead=ahead)
     return collect(evaluator, list(evaluated))
 
 

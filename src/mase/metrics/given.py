@@ -192,7 +192,7 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
     if uncased:
         read = [word.lower() for word in read]
     scores = {**given, **_without_punctuation(given, {_bare(word) for word in read if word not in given})}
-    scored = [next(([one] for one in (word, _bare(word)) if one in scores), _LETTERS.findall(word)) for word in read]
+    scored = [next(([item] for item in (word, _bare(word)) if item in scores), _LETTERS.findall(word)) for word in read]
     taken = {part for parts in scored for part in parts}
     unused = [word for word, score in given.items() if score and not {word, _bare(word)} & taken]
     several = next(_several(unused, text, words, uncased=uncased), None)

@@ -68,13 +68,13 @@ def standings(
     whole = {method: sign * summary.mean for method, summary in known.items() if summary.n == most}
     best = max(whole, key=lambda method: whole[method])
     against = _against(best, differences, sign)
-    found = {}
+    result = {}
     for method, summary in summaries.items():
         behind, p_value = against.get(method, (0.0, None))
         is_worse = p_value is not None and behind > 0 and p_value <= 1 - LEVEL
         mark: Mark = "best" if whole.get(method) == whole[best] else "" if summary is None or is_worse else "tied"
-        found[method] = Standing(summary, mark, p_value)
-    return found
+        result[method] = Standing(summary, mark, p_value)
+    return result
 
 
 def can_differ(n_texts: int, n_methods: int) -> bool:

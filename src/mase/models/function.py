@@ -114,7 +114,7 @@ class Rewriter:
         left: Bools = kept
         items: Ints = np.broadcast_to(numbers, kept.shape)
         if replacement is not None:
-            left = kept | np.array([not one for one in self.continues])
+            left = kept | np.array([not item for item in self.continues])
             items = np.where(kept, numbers, numbers + t)
         fields = range(len(self.words))
         columns = [self._masked_field(field, kept, left, items, replacement) for field in fields]
@@ -189,14 +189,16 @@ class _Joined(dict[tuple[int, int], str]):
         self._widths = [*map(_width, self._gaps)]
 
     def __missing__(self, pair: tuple[int, int]) -> str:
-        one, other = (item % self._n - self._first for item in pair)
+        element, other = (item % self._n - self._first for item in pair)
         piece = self._pieces[pair[1]]
-        widest = self._gaps[one if other == one + 1 else max(range(one, other), key=self._widths.__getitem__)]
-        found = (widest or (" " if joins(self._pieces[pair[0]], piece) else "")) + piece
+        widest = self._gaps[
+            element if other == element + 1 else max(range(element, other), key=self._widths.__getitem__)
+        ]
+        result = (widest or (" " if joins(self._pieces[pair[0]], piece) else "")) + piece
         if len(self) >= _MOST_PAIRS:
             self.clear()
-        self[pair] = found
-        return found
+        self[pair] = result
+        return result
 
     def text_of(self, left: Sequence[int]) -> str:
         """Return the text of which these words are left."""
@@ -371,7 +373,7 @@ class CallableProbe(Probe):
         return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
 
     def _evaluated(self, contents: list[Contents]) -> Floats:
-        scores = self.model.scores([self.rewriter.content(one) for one in contents])
+        scores = self.model.scores([self.rewriter.content(content) for content in contents])
         if scores.shape[1] != self.start.shape[1]:
             raise ShapeError(
                 f"{self.model.name} returned {scores.shape[1]} columns, "
@@ -626,19 +628,19 @@ class Callable(Reopened, BlackBox):
 
     def _of_call(self, texts: Sequence[Content]) -> Floats:
         """Return the scores of the texts of one call."""
-        found = self._called(texts)
-        if is_labelled(found):
+        result = self._called(texts)
+        if is_labelled(result):
             self._labelled = self._labelled or Columns(self._labels, self.name, fewest=1 if self.returns_values else 2)
-            found = self._labelled.table(list(found))
+            result = self._labelled.table(list(result))
             self._labels = self._labels or self._labelled.labels
-        is_list = isinstance(found, list | tuple) or (isinstance(found, np.ndarray) and found.ndim > 0)
-        if is_list and 0 < len(found) < len(texts):  # perhaps those of the first texts alone
-            reason = f"it returned {len(found)} rows for {len(texts)} texts"
+        is_list = isinstance(result, list | tuple) or (isinstance(result, np.ndarray) and result.ndim > 0)
+        if is_list and 0 < len(result) < len(texts):  # perhaps those of the first texts alone
+            reason = f"it returned {len(result)} rows for {len(texts)} texts"
             raise _FailedError(f"{self.name}: {reason}, expected one row per text", reason)
         expected = ExpectedOutput(self.name, self._output, self._labels, self.opened_as)
-        answered = expected.columns(found, texts)
+        answered = expected.columns(result, texts)
         self._n_columns, scores = answered.shape[1], expected.of_all_classes(answered)
-        columns = _columns_of(found)
+        columns = _columns_of(result)
         if columns is None:
             return scores
         self._labels = self._labels or columns

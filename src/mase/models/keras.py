@@ -137,13 +137,13 @@ class _Scores:
 
 def _ids(function: Function[[str], Any], text: str) -> Any:
     """Return the ids `(t,)` that a function gives for a text; spans after them are left out."""
-    found = of_encoding(function(text))
-    if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1:
-        found = found[0]
-    ids = np.asarray(found)
+    result = of_encoding(function(text))
+    if isinstance(result, tuple) and len(result) == 2 and np.ndim(result[0]) == 1:
+        result = result[0]
+    ids = np.asarray(result)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or not len(ids):
         raise ShapeError(
-            f"the vectorizer returned {type(found).__name__} of shape {ids.shape} for {text!r:.40}, expected a list "
+            f"the vectorizer returned {type(result).__name__} of shape {ids.shape} for {text!r:.40}, expected a list "
             "of at least one integer"
         )
     return ids

@@ -65,9 +65,9 @@ class Run:
             If it has no such output, or several may have the scores.
         """
         inputs = session.get_inputs()
-        roles = {one.name: "ids" if len(inputs) == 1 else _INPUTS.get(one.name) for one in inputs}
-        shown = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
-        fits = all(roles[one.name] and one.type in _TYPES and len(one.shape) in (0, 2) for one in inputs)
+        roles = {item.name: "ids" if len(inputs) == 1 else _INPUTS.get(item.name) for item in inputs}
+        shown = ", ".join(f"{item.name} {item.type} {item.shape}" for item in inputs)
+        fits = all(roles[item.name] and item.type in _TYPES and len(item.shape) in (0, 2) for item in inputs)
         if not fits or list(roles.values()).count("ids") != 1:
             raise CapabilityError(
                 f"{name} has the inputs {shown}, expected input_ids and perhaps attention_mask, token_type_ids and "
@@ -76,7 +76,7 @@ class Run:
         sizes = (*inputs[0].shape, None, None)[:2] if inputs[0].shape else (None, None)
         n_rows, length = (size if isinstance(size, int) else None for size in sizes)
         chosen = _output(session.get_outputs(), name, output)
-        kinds = tuple((one.name, str(roles[one.name]), _TYPES[one.type]) for one in inputs)
+        kinds = tuple((item.name, str(roles[item.name]), _TYPES[item.type]) for item in inputs)
         return cls(session, name, kinds, chosen, n_rows, length, pad_id)
 
     def __call__(self, ids: Ints, types: Ints | None) -> Any:
@@ -113,13 +113,13 @@ class Run:
 
 def _output(outputs: Sequence[Any], owner: str, wanted: str | None) -> str:
     """Return the name of the output with the scores."""
-    shown = ", ".join(f"{one.name} {one.type} {one.shape}" for one in outputs)
+    shown = ", ".join(f"{output.name} {output.type} {output.shape}" for output in outputs)
     if wanted is not None:
-        if wanted not in [one.name for one in outputs if one.type in _FLOATS]:
+        if wanted not in [output.name for output in outputs if output.type in _FLOATS]:
             raise OptionError(f"output is {wanted!r}, expected an output of {owner} with floats, of: {shown}")
         return wanted
     # One column may have no axis of its own, and a shape that is not known is empty.
-    fits = [str(one.name) for one in outputs if one.type in _FLOATS and len(one.shape) <= 2]
+    fits = [str(output.name) for output in outputs if output.type in _FLOATS and len(output.shape) <= 2]
     usual = usual_output(outputs)
     if usual in _OUTPUTS or not fits:
         return usual
@@ -133,7 +133,7 @@ def _output(outputs: Sequence[Any], owner: str, wanted: str | None) -> str:
 
 def usual_output(outputs: Sequence[Any]) -> str:
     """Return the output with a usual name, or else the first one."""
-    names = [str(one.name) for one in outputs]
+    names = [str(output.name) for output in outputs]
     return next((usual for usual in _OUTPUTS if usual in names), names[0])
 
 
@@ -333,11 +333,11 @@ def _opened(path: Path) -> tuple[str, Any]:
 
 def _locations(content: bytes) -> list[str]:
     """Return the paths, relative to the folder of a graph, of the files that hold its tensors, in order of name."""
-    found = set()
+    result = set()
     for match in _LOCATION.finditer(content):
         length = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(match[1]))
-        found.add(content[match.end() : match.end() + length])
-    return [os.fsdecode(location) for location in sorted(found)]
+        result.add(content[match.end() : match.end() + length])
+    return [os.fsdecode(location) for location in sorted(result)]
 
 
 def open_session(path: Path) -> Any:

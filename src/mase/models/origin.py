@@ -173,9 +173,9 @@ def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[s
     return {key: value for key, value in model.items() if key not in (_CODE, _READS) or key in recorded}
 
 
-def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_same(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two identities are of the same model. What may be missing counts if both have it."""
-    return as_recorded(one, other) == as_recorded(other, one)
+    return as_recorded(item, other) == as_recorded(other, item)
 
 
 def has_checksum(recorded: Mapping[str, Any]) -> bool:

@@ -287,18 +287,18 @@ def trial_scores(
     run: Callable[[Ints, Ints | None], Any], tokens: Tokens, owner: str, vocabulary: Collection[int] = ()
 ) -> Floats:
     """Return what a function returns `(32, k)` for the rows of a text; its types are 0 if the tokens have types."""
-    found: list[Floats] = []
+    result: list[Floats] = []
     for ids in trial_rows(tokens, vocabulary):
         raw = np.asarray(run(ids, None if tokens.types is None else np.zeros_like(ids)), dtype=np.float64)
         raw = raw[:, None] if raw.ndim == 1 else raw
-        k = found[0].shape[1] if found and raw.ndim == 2 else "k"
+        k = result[0].shape[1] if result and raw.ndim == 2 else "k"
         if raw.ndim != 2 or len(raw) != len(ids) or not raw.shape[1] or k not in ("k", raw.shape[1]):
             raise ShapeError(
                 f"{owner} returned scores of shape {raw.shape} for ids of shape {ids.shape}, expected ({len(ids)}, "
                 f"{k}): one row per text, one column per class"
             )
-        found.append(raw)
-    return np.concatenate(found)
+        result.append(raw)
+    return np.concatenate(result)
 
 
 _LINEAR = ("Addmm", "Mm", "Addmv", "Mv", "Bmm", "Linear")

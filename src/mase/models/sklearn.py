@@ -125,8 +125,8 @@ class _OfThreshold(Callable):
         """What the estimator was taken for; that the largest score is predicted is a guess."""
         remedy = "compare the probabilities, which are those of the estimator, with its threshold"
         guess = Guess("the class with the largest score is predicted, not by the threshold of the estimator", remedy)
-        found = super().description
-        return replace(found, guesses=(*found.guesses, guess))
+        result = super().description
+        return replace(result, guesses=(*result.guesses, guess))
 
 
 def _box(estimator: Any) -> type[Callable]:
@@ -200,10 +200,10 @@ class _SecondAnswers:
         return self.function.__self__
 
     def __call__(self, texts: Any) -> Any:
-        found = self.function(texts)
-        if not isinstance(found, list):
-            return found
-        return np.stack([_second(*one) for one in zip(found, self.classes, strict=True)], axis=1)
+        result = self.function(texts)
+        if not isinstance(result, list):
+            return result
+        return np.stack([_second(*klass) for klass in zip(result, self.classes, strict=True)], axis=1)
 
 
 def _second(answers: Any, classes: Any) -> Any:
@@ -242,16 +242,16 @@ class _WithLogarithms:
         return self.function.__self__
 
     def __call__(self, texts: Any) -> Any:
-        found = self.function(texts)
-        if not isinstance(found, np.ndarray) or found.ndim != 2:
-            return found
-        rows = np.flatnonzero((found < _INEXACT).any(axis=1))
+        result = self.function(texts)
+        if not isinstance(result, np.ndarray) or result.ndim != 2:
+            return result
+        rows = np.flatnonzero((result < _INEXACT).any(axis=1))
         if not len(rows):
-            return found
+            return result
         with np.errstate(divide="ignore"):  # some estimators take the logarithm of 0
             logarithms = np.asarray(self.logarithms([texts[row] for row in rows]), dtype=np.float64)
         exact = np.where(np.isfinite(logarithms), np.exp(np.maximum(logarithms, np.log(_SMALLEST))), FLOOR)
-        whole = np.array(found, dtype=np.float64)
+        whole = np.array(result, dtype=np.float64)
         whole[rows] = np.where(whole[rows] < _INEXACT, exact, whole[rows])
         return whole
 

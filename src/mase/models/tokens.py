@@ -56,8 +56,8 @@ def slow_tokenizer_checksum(tokenizer: Any) -> str:
     return _checksum([tokens, tokenizer(_PROBE, verbose=False)["input_ids"]])
 
 
-def _checksum(found: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+def _checksum(result: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(result).encode()).hexdigest()
 
 
 def special_tokens(tokenizer: Any) -> dict[int, str]:
@@ -206,12 +206,12 @@ class FastTokenizer:
             ) from error
         own.no_truncation()
         own.no_padding()
-        found = {
+        result = {
             role: token
             for role, names in _USUAL.items()
-            if (token := next(filter(lambda one: one is not None, map(own.token_to_id, names)), None)) is not None
+            if (token := next(filter(lambda item: item is not None, map(own.token_to_id, names)), None)) is not None
         }
-        roles = {role: (found | dict(given))[role] for role in _USUAL if role in {*found, *given}}
+        roles = {role: (result | dict(given))[role] for role in _USUAL if role in {*result, *given}}
         return cls(own, roles, fixed_ids)
 
     @property

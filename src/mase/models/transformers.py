@@ -165,10 +165,10 @@ class HuggingFace(Reopened, Model):
                 rows = trial_scores(run, sample, self.name, self._usual_ids)
                 pair = np.array([sample.ids, sample.ids])
                 operation = engine.typed(sample.types).last_operation(engine.ids(pair))
-            found = recognise(rows, "logits", multilabel=declared.output.multilabel, last_operation=operation)
+            result = recognise(rows, "logits", multilabel=declared.output.multilabel, last_operation=operation)
         except MaseError:  # a model of fixed length, or one that counts end tokens
             return declared
-        return replace(found, width_from=declared.width_from) if found.corrected else declared
+        return replace(result, width_from=declared.width_from) if result.corrected else declared
 
     @property
     def _usual_ids(self) -> frozenset[int]:

@@ -174,7 +174,7 @@ class ZeroShot(Model):
         """Return the tokens of the text with the hypothesis of each label, which is fixed."""
         text = document.only_text(self.name)
         hypotheses = [Field(PAIR[1], self._template.replace("{}", label), fixed=True) for label in self._given]
-        return [self._tokenizer.tokens(Document((Field(PAIR[0], text), one))) for one in hypotheses]
+        return [self._tokenizer.tokens(Document((Field(PAIR[0], text), hypothese))) for hypothese in hypotheses]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class ZeroShotProbe(Probe):
         return self._joined([probe.exchanged(sources) for probe in self.probes])
 
     def _joined(self, logits: Sequence[Floats]) -> Floats:
-        scores = np.stack([self.pooled.score(one) for one in logits], axis=1)
+        scores = np.stack([self.pooled.score(logit) for logit in logits], axis=1)
         return _table(scores, one_column=self.one_column)
 
 

@@ -34,14 +34,14 @@ class Control:
         if not oracle.probe.has_control:
             return None
         p = oracle.size
-        found = cls(oracle, np.zeros(p), np.zeros(p))
+        result = cls(oracle, np.zeros(p), np.zeros(p))
         if 2 ** (p - 1) <= 2 * _MANY:  # all pairs: the effects are exact
             numbers = 2 ** (p - 1) + np.arange(2 ** (p - 1))
             halves = np.asarray(numbers[:, None] >> np.arange(p) & 1, dtype=np.float64)
         else:  # always the same rows, so that they are asked once, and independent of those of any design
             rng = np.random.default_rng([p, _MANY])
             halves = rng.integers(0, 2, (max(_MANY, 4 * p), p)).astype(np.float64)
-        signs, differences = 2 * halves - 1, found.differences(halves)
+        signs, differences = 2 * halves - 1, result.differences(halves)
         effects = np.asarray(np.linalg.lstsq(signs, differences, rcond=None)[0], dtype=np.float64)
         rest, n = differences - signs @ effects, len(halves)
         error = 0.0 if n == 2 ** (p - 1) else np.sqrt(rest @ rest / (n - p) / n)

@@ -203,7 +203,7 @@ class Screening(Strategy):
 def _differ(rows: Floats, scores: Floats) -> bool:
     """Return whether answers to the same row differ."""
     first = dict[bytes, Floats]()
-    return any((first.setdefault(row.tobytes(), one) != one).any() for row, one in zip(rows, scores, strict=True))
+    return any((first.setdefault(row.tobytes(), score) != score).any() for row, score in zip(rows, scores, strict=True))
 
 
 def _repeated(oracle: Oracle, rows: Floats, scores: Floats, repeats: Ints) -> tuple[Floats, Floats]:
@@ -290,7 +290,7 @@ def _of_pairs(signs: Floats, differences: Floats, chosen: list[int]) -> Estimate
     gamma, variances = np.zeros(p), np.zeros(p)
     largest = float(differences @ differences) / m
     for part in range(p):
-        others = signs[:, [one for one in chosen if one != part]]
+        others = signs[:, [item for item in chosen if item != part]]
         basis = np.linalg.qr(others)[0] if others.shape[1] else np.empty((m, 0))
         free = signs[:, part] - basis @ (basis.T @ signs[:, part])
         size = float(free @ free)

@@ -112,16 +112,16 @@ class BeamSearch(Strategy):
                 f"n_samples leaves {budget} for the scores, expected at least {p}: each of the {p} words is masked "
                 "once; use a larger n_samples"
             )
-        found, left = _Beam.of_text(oracle), budget
+        result, left = _Beam.of_text(oracle), budget
         alone, changes = np.zeros(p), False
-        while left and found.kept.any():
-            n_words = int(found.kept[0].sum())
-            found, n_asked = found.extended(oracle, self.beam, min(left, max(n_words, 2 * left // (n_words + 1))))
+        while left and result.kept.any():
+            n_words = int(result.kept[0].sum())
+            result, n_asked = result.extended(oracle, self.beam, min(left, max(n_words, 2 * left // (n_words + 1))))
             left -= n_asked
-            alone = alone if n_words < p else found.drops[0]
-            changes = changes or bool(found.drops.any())
-        rest = np.argsort(np.where(found.kept[0], -found.drops[0], np.inf), kind="stable")[: found.kept[0].sum()]
-        gamma = _places(np.concatenate([found.orders[0], rest]), alone)
+            alone = alone if n_words < p else result.drops[0]
+            changes = changes or bool(result.drops.any())
+        rest = np.argsort(np.where(result.kept[0], -result.drops[0], np.inf), kind="stable")[: result.kept[0].sum()]
+        gamma = _places(np.concatenate([result.orders[0], rest]), alone)
         estimate = Estimate(gamma, np.full_like(no_scatter(p), np.nan), float(p))
         solution = Solution.of(oracle, estimate).noted(Note("places", _MESSAGE))
         return solution if changes else solution.noted(Note("constant", _CONSTANT))

@@ -86,31 +86,31 @@ def source_numbers(parts: Sequence[CitedPart]) -> dict[int, int]:
 
 def part_facts(part: CitedPart) -> list[str]:
     """Return the explained number of a part, also as it is expected without the sources, its fit and its notes."""
-    found, scale = part.found, scale_of(part.found)
-    facts = [f"{link_name(found)} {scale.signed(found.response)}"]
-    expected = found.expected_without(part.sources) if part.sources else None
+    result, scale = part.found, scale_of(part.found)
+    facts = [f"{link_name(result)} {scale.signed(result.response)}"]
+    expected = result.expected_without(part.sources) if part.sources else None
     if expected is not None:
         without = "this source" if len(part.sources) == 1 else "these sources"
-        fallen = found.response - expected  # a logarithm, of the answer's probability or odds
-        if found.link in _FALLS and _LEAST_FALL < fallen < _LARGEST_FALL:
-            facts += [f"without {without} {_FALLS[found.link].format(amount(float(f'{math.exp(fallen):.2g}')))}"]
+        fallen = result.response - expected  # a logarithm, of the answer's probability or odds
+        if result.link in _FALLS and _LEAST_FALL < fallen < _LARGEST_FALL:
+            facts += [f"without {without} {_FALLS[result.link].format(amount(float(f'{math.exp(fallen):.2g}')))}"]
         else:
             facts += [f"{scale.signed(expected)} expected without {without}"]
     return [
         *facts,
-        *explained(found.responses[0]),
-        *(inline(note.message) for note in found.notes if note.response == found.target),
+        *explained(result.responses[0]),
+        *(inline(note.message) for note in result.notes if note.response == result.target),
     ]
 
 
 def why_no_source(part: CitedPart) -> str:
     """Return why a part has no source, and what that means."""
-    found = part.found
-    if not (found.signed and are_estimates(found)):
+    result = part.found
+    if not (result.signed and are_estimates(result)):
         return "no source: the method says neither the direction nor the error of an effect"
-    effect = _EFFECTS.get(found.link, "raises it")
+    effect = _EFFECTS.get(result.link, "raises it")
     return (
-        f"no source: no {found.noun} alone {effect} beyond the sampling error, so it may come from several together, "
+        f"no source: no {result.noun} alone {effect} beyond the sampling error, so it may come from several together, "
         "from what the model knows, or from text that is never left out"
     )
 
@@ -339,13 +339,13 @@ def _citation(given: _Given, part: CitedPart, unit: int) -> Markup:
     return Markup(link).format(given.source(part, unit), score, number, score, number)
 
 
-def _text(given: _Given, field: Field, found: Sequence[Piece], attributes: Callable[[Piece], Markup]) -> _TextView:
+def _text(given: _Given, field: Field, pieces: Sequence[Piece], attributes: Callable[[Piece], Markup]) -> _TextView:
     a = given.attribution
-    many = sum(not one.fixed for one in a.document) > _MANY_TEXTS
+    many = sum(not item.fixed for item in a.document) > _MANY_TEXTS
     cited = any(a.units[unit].field == field.name for unit in given.numbers)
     return _TextView(
         name=inline(field.name),
-        text=Markup("").join(_piece(given, piece, attributes(piece)) for piece in found),
+        text=Markup("").join(_piece(given, piece, attributes(piece)) for piece in pieces),
         beginning=_excerpt(field.text, _BEGINNING),
         folded=len(field.text) > _LONG_FIXED if field.fixed else many and not cited,
     )
@@ -387,12 +387,14 @@ def _part(given: _Given, index: int, part: CitedPart) -> _PartView:
     )
 
 
-def _entries(given: _Given, found: Attribution, units: Sequence[int], anchor: Callable[[int], str]) -> list[_Entry]:
-    words = [found.word_scores[unit] for unit in units]
-    scale, drawn = scale_of(found), bars(words, signed=not is_unsigned(found))
+def _entries(
+    given: _Given, attribution: Attribution, units: Sequence[int], anchor: Callable[[int], str]
+) -> list[_Entry]:
+    words = [attribution.word_scores[unit] for unit in units]
+    scale, drawn = scale_of(attribution), bars(words, signed=not is_unsigned(attribution))
     return [
         _Entry(
-            given.numbers.get(unit), anchor(unit), place(found, word), _excerpt(word.text, _EXCERPT),
+            given.numbers.get(unit), anchor(unit), place(attribution, word), _excerpt(word.text, _EXCERPT),
             scale.interval(word), bar,
         )
         for unit, word, bar in zip(units, words, drawn, strict=True)

@@ -258,10 +258,10 @@ def _marks(attribution: Attribution, piece: Piece, scale: Scale) -> Iterator[str
 def _marks_of_parts(attribution: Attribution) -> Iterator[str]:
     """Yield the names of the marks that the units of an answer's sources have for its parts."""
     for part in attribution.answer.parts if attribution.answer else ():
-        found = attribution.of(part.response)
-        scale = scale_of(found)
-        for word in found.word_scores:
-            yield from _marks(found, Piece(word.text, word), scale)
+        result = attribution.of(part.response)
+        scale = scale_of(result)
+        for word in result.word_scores:
+            yield from _marks(result, Piece(word.text, word), scale)
 
 
 def _button(piece: Piece, first: int | None) -> str:
@@ -529,8 +529,8 @@ def _answer_style(views: Sequence[View]) -> str:
 def _explained(attributions: Sequence[Attribution]) -> str:
     """Return a word for what is explained: an answer, the agreement with it, a value or a class."""
     if _are_answers(attributions):
-        return "agreement" if all(one.link == "value" for one in attributions) else "answer"
-    return "value" if attributions and all(one.prediction.values for one in attributions) else "class"
+        return "agreement" if all(attribution.link == "value" for attribution in attributions) else "answer"
+    return "value" if attributions and all(attribution.prediction.values for attribution in attributions) else "class"
 
 
 def _are_answers(attributions: Sequence[Attribution]) -> bool:

@@ -127,8 +127,8 @@ def pieces(attribution: Attribution, *, longest_unread: int) -> list[Piece]:
 def pieces_of_field(attribution: Attribution, field: Field, *, longest_unread: int) -> list[Piece]:
     """Return the text of one field in reading order; see `pieces`."""
     words = [(unit, word) for unit, word in enumerate(attribution.word_scores) if word.field == field.name]
-    found = _of_field(field.text, words, _read(attribution, field), longest_unread)
-    return [piece for piece in found if piece.text]
+    result = _of_field(field.text, words, _read(attribution, field), longest_unread)
+    return [piece for piece in result if piece.text]
 
 
 def _of_field(text: str, words: Sequence[tuple[int, Word]], read: Span, longest_unread: int) -> Iterator[Piece]:
@@ -295,16 +295,16 @@ def scale_of(attribution: Attribution) -> Scale:
 _LEVELS = ((0.08, 1), (0.16, 1), (0.25, 2), (0.34, 2), (0.44, 3), (0.56, 3))
 
 
-def shades(found: Sequence[Attribution]) -> list[Markup]:
+def shades(attribution: Sequence[Attribution]) -> list[Markup]:
     """Return for each unit its attributes `r0`, `r1`, ...: one for each of these attributions of several responses.
 
     They hold the level, after "-" if the unit speaks against the response, and before "~" if its interval includes 0.
     """
-    names = [Markup("")] * len(found[0].units)
-    for index, one in enumerate(found):
-        signed = not is_unsigned(one)
+    names = [Markup("")] * len(attribution[0].units)
+    for index, item in enumerate(attribution):
+        signed = not is_unsigned(item)
         for unit, (word, level) in enumerate(
-            zip(one.word_scores, scale_of(one).levels(one.scores, len(_LEVELS)).tolist(), strict=True)
+            zip(item.word_scores, scale_of(item).levels(item.scores, len(_LEVELS)).tolist(), strict=True)
         ):
             if level:
                 sign, faint = "-" if signed and word.score < 0 else "", "" if is_significant(word) else "~"
@@ -349,8 +349,8 @@ def bars(words: Sequence[Word], *, signed: bool) -> list[Markup]:
     low, high = min([0.0, *ends]), max([0.0, *ends])
     width = (high - low) or 1.0
 
-    def box(kind: str, one: float, other: float) -> Markup:
-        left, right = (1 + 98 * (value - low) / width for value in sorted((one, other)))
+    def box(kind: str, item: float, other: float) -> Markup:
+        left, right = (1 + 98 * (value - low) / width for value in sorted((item, other)))
         shape = '<rect class={} x="{:.3g}%" width="{:.3g}%"/>'
         return Markup(shape).format(kind, left, right - left)
 

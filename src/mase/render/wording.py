@@ -374,13 +374,13 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
     if len(attribution.units) == 1:
         return []
     lines = []
-    for effect in (one for one in attribution.responses[0].effects if one in _WHERE):
-        found = attribution.effect(effect)
-        scale = scale_of(found)
+    for effect in (item for item in attribution.responses[0].effects if item in _WHERE):
+        result = attribution.effect(effect)
+        scale = scale_of(result)
         same = set(zip(attribution.spans, map(scale.signed, attribution.scores), strict=True))
         words = [
             f"“{name(shortened_to_width(inline(word.text), _LONGEST_NAME))}” {scale.interval(word)}"
-            for word in strongest(found, _MOST_NAMED)
+            for word in strongest(result, _MOST_NAMED)
             if word.score and ((word.start, word.end), scale.signed(word.score)) not in same
         ]
         lines += [f"{_WHERE[effect].format(attribution.noun)}: {', '.join(words)}"] if words else []
@@ -389,17 +389,17 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
 
 def zoomed_facts(attribution: Attribution) -> list[str]:
     """Return which units are explained word by word, and the strongest words in them; nothing if none are."""
-    found = attribution.zoomed
-    if found is None:
+    result = attribution.zoomed
+    if result is None:
         return []
     zoom = attribution.method.get("zoom")
     n = min(zoom, len(attribution.units)) if is_integer(zoom) else len(attribution.units)
-    scale = scale_of(found)
-    words = ", ".join(f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(found, LISTED))
+    scale = scale_of(result)
+    words = ", ".join(f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(result, LISTED))
     which = f"the strongest {attribution.noun}" if n == 1 else f"the {n} strongest {attribution.noun}s"
     return [
         f"word by word in {which}, with the rest in place",
-        f"{words}; {counted(found.fit.n_queries, 'evaluation')}",
+        f"{words}; {counted(result.fit.n_queries, 'evaluation')}",
     ]
 
 
@@ -440,13 +440,13 @@ def other_responses(attribution: Attribution) -> list[str]:
     others = [response for response in attribution.responses[1:] if response.name not in parts]
     lines = []
     for response in others[:_FACTS_MOST_OTHERS]:
-        found = attribution.of(response.name)
-        scale = scale_of(found)
+        result = attribution.of(response.name)
+        scale = scale_of(result)
         words = ", ".join(
-            f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(found, _MOST_NAMED)
+            f"“{isolated(word.text)}” {scale.signed(word.score)}" for word in strongest(result, _MOST_NAMED)
         )
-        care = "" if found.verdict.reliable else " (read with care)"
-        lines.append(f"{titled(found)}: {response.link} {amount(response.value)}; {words}{care}")
+        care = "" if result.verdict.reliable else " (read with care)"
+        lines.append(f"{titled(result)}: {response.link} {amount(response.value)}; {words}{care}")
     left = len(others) - len(lines)
     return [*lines, f"and {left:,} more"] if left else lines
 

@@ -97,12 +97,12 @@ class Mixture:
         They are those of least squares on rows of the components, each with an intercept of its own. A coordinate that
         never varies has the coefficient 0.
         """
-        found, variances = np.zeros(rows.shape), np.zeros(rows.shape[1])
+        result, variances = np.zeros(rows.shape), np.zeros(rows.shape[1])
         for shares, rates in zip(self.shares, self.rates, strict=True):
             chances = np.where(rows == 1, rates, 1 - rates).prod(axis=1)
-            found += shares * chances[:, None] * (rows - rates)
+            result += shares * chances[:, None] * (rows - rates)
             variances += shares * rates * (1 - rates)
-        return np.divide(found, variances, out=np.zeros_like(found), where=variances > 0)
+        return np.divide(result, variances, out=np.zeros_like(result), where=variances > 0)
 
     def towards(self, other: "Mixture", part: float) -> "Mixture":
         """Return the mixture that is this one but for a part of the way to another one."""

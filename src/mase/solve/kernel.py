@@ -104,12 +104,12 @@ def _libraries() -> tuple[ThreadpoolController, ThreadpoolController]:
     """Return the libraries in which each thread has a number of its own, and those with one for the process."""
     import scipy.linalg  # noqa: F401 (loads the libraries that are limited)
 
-    found = ThreadpoolController().select(user_api="blas")
-    of_threads = found.select(internal_api="mkl").lib_controllers
-    of_threads += found.select(internal_api="openblas").select(threading_layer="openmp").lib_controllers
+    result = ThreadpoolController().select(user_api="blas")
+    of_threads = result.select(internal_api="mkl").lib_controllers
+    of_threads += result.select(internal_api="openblas").select(threading_layer="openmp").lib_controllers
     paths = [library.filepath for library in of_threads]
-    others = [library.filepath for library in found.lib_controllers if library.filepath not in paths]
-    return found.select(filepath=paths), found.select(filepath=others)
+    others = [library.filepath for library in result.lib_controllers if library.filepath not in paths]
+    return result.select(filepath=paths), result.select(filepath=others)
 
 
 one_thread = _OneThread()
@@ -217,14 +217,14 @@ class Kernel:
 
         Shares and rates are `(d, m, p)`.
         """
-        found, means = linear * self.weights * (dual @ self.signs), 2 * rates - 1
+        result, means = linear * self.weights * (dual @ self.signs), 2 * rates - 1
         for share, ratios in self._products(linear, own):
             alike, row_weights = self._alike(ratios, means, shares)
             alike *= share * dual[:, None]
             towards = (alike.T @ self.signs).reshape(means.shape)
             towards -= alike.sum(axis=0).reshape(*means.shape[:-1], 1) * ratios * means
-            found = found + (row_weights * towards).sum(axis=-2)
-        return np.asarray(2 * found)
+            result = result + (row_weights * towards).sum(axis=-2)
+        return np.asarray(2 * result)
 
     def covariances(self, linear: float, own: float, mixture: Mixture) -> tuple[Floats, Floats]:
         """Return the covariances `(n, p)` of responses with scores, if k is that of responses, and variances `(p,)`.

@@ -260,8 +260,8 @@ class Oracle:
             k = scores.shape[1]
             return np.concatenate([scores, slopes[:, self.active]], axis=1)
 
-        found = gathered(both, rows, self._batch_size, first, watch=self.cost)
-        return self.count_clipped(found[:, :k]), found[:, k:]
+        result = gathered(both, rows, self._batch_size, first, watch=self.cost)
+        return self.count_clipped(result[:, :k]), result[:, k:]
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.

@@ -351,7 +351,7 @@ class Estimate:
         bias = None if self.bias is None else np.zeros(p)
         if bias is not None:
             bias[active] = self.bias
-        other_effects = {name: one.embedded(active, p) for name, one in self.other_effects.items()}
+        other_effects = {name: other_effect.embedded(active, p) for name, other_effect in self.other_effects.items()}
         return replace(self, gamma=gamma, covariance=spread, bias=bias, other_effects=other_effects)
 
     def check(self, p: int) -> None:
@@ -368,12 +368,15 @@ class Estimate:
                 f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
                 f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
             )
-        for one in self.other_effects.values():
-            one.check(p)
+        for other_effect in self.other_effects.values():
+            other_effect.check(p)
 
     def every(self, change: Callable[["Estimate"], "Estimate"]) -> "Estimate":
         """Return the estimate after a change of it and of the estimates of other effects."""
-        return replace(change(self), other_effects={name: change(one) for name, one in self.other_effects.items()})
+        return replace(
+            change(self),
+            other_effects={name: change(other_effect) for name, other_effect in self.other_effects.items()},
+        )
 
 
 class Design:

@@ -428,8 +428,8 @@ def interactions(sample: Sample, responses: Floats, gamma: Floats) -> tuple[Inte
         return ()
     strongest = np.sort(np.argsort(-np.abs(gamma), kind="stable")[:_MOST_UNITS])
     pairs = np.array(list(combinations(strongest, 2)), dtype=np.int64).reshape(-1, 2)
-    found = _Rows.of(sample, responses).found(pairs)
-    return tuple(sorted(found, key=lambda pair: -abs(pair.score)))
+    result = _Rows.of(sample, responses).found(pairs)
+    return tuple(sorted(result, key=lambda pair: -abs(pair.score)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,7 +499,7 @@ class _Rows:
         shares = scores**2 * squares / (self.weights.sum() * self.variance)
         for index in np.flatnonzero((holm(wrong)[: len(chosen)] <= _LEVEL) & (shares >= _LEAST_SHARE)):
             first, second = pairs[chosen[index]].tolist()
-            yield Interaction((first, second), *(one[index].item() for one in (scores, errors, widths, shares)))
+            yield Interaction((first, second), *(item[index].item() for item in (scores, errors, widths, shares)))
 
     def _n_fitted(self, n_pairs: int) -> int:
         """Return how many of the pairs there are enough rows for."""

@@ -234,8 +234,8 @@ class Regression(Strategy):
             return np.asarray(responses @ mixture.row_weights(rows))
 
         (first,) = target_mixture(np.zeros((1, oracle.size)))
-        found = self_consistent(first, lambda gamma: target_mixture(gamma[None])[0], scores_under)
-        sample, row_weights = self.design.every(distribution, found.components), found.row_weights(rows)
+        result = self_consistent(first, lambda gamma: target_mixture(gamma[None])[0], scores_under)
+        sample, row_weights = self.design.every(distribution, result.components), result.row_weights(rows)
         exact = Estimate(
             responses @ row_weights, no_scatter(oracle.size), oracle.size, of_noise=row_weights.T @ row_weights
         )
@@ -273,7 +273,7 @@ class Regression(Strategy):
         """Return an estimate with zeros, and no errors, where there is nothing but rounding."""
         nothing = no_scatter(len(estimate.gamma))
         if constant(responses, oracle.text, estimate, gradients=self.needs_gradients) is not None:
-            return estimate.every(lambda one: replace(one, gamma=np.zeros(len(one.gamma)), covariance=nothing))
+            return estimate.every(lambda item: replace(item, gamma=np.zeros(len(item.gamma)), covariance=nothing))
         if not sample.exhaustive:
             return estimate
         # Without a standard error, rounding would be a significant score.
@@ -361,11 +361,11 @@ def together(
             again = strategy.solved_again(first.answered, other, stopping)
         solutions.append(again or strategy.run(other, budget, deepcopy(rng), stopping))
     oracle.cost.n_clipped = n_clipped
-    found = replace(first, cost=replace(oracle.cost), others=tuple(solutions))
+    result = replace(first, cost=replace(oracle.cost), others=tuple(solutions))
     if oracle.cost.n_queries > n_asked:
-        return found.noted(_note(oracle.method))
+        return result.noted(_note(oracle.method))
     adapts = not stopping.never or (isinstance(strategy, Regression) and strategy.design.rounds > 1)
-    return replace(found, leads=adapts and first.answered is not None and not first.exact)
+    return replace(result, leads=adapts and first.answered is not None and not first.exact)
 
 
 def _note(method: str) -> Note:

@@ -419,7 +419,7 @@ def _variances_of_rounding(oracle: Oracle, others: Sequence[int]) -> list[float]
     ]
     first, second = np.stack([oracle.consistency.scores, *again], axis=1)
     classes = [oracle, *(replace(oracle, target=target) for target in others)]
-    return [float(np.mean(np.square(one.respond(first) - one.respond(second)))) / 2 for one in classes]
+    return [float(np.mean(np.square(klass.respond(first) - klass.respond(second)))) / 2 for klass in classes]
 
 
 def _rounded(solution: Solution, variances: Sequence[float]) -> Solution:
@@ -431,7 +431,7 @@ def _rounded(solution: Solution, variances: Sequence[float]) -> Solution:
     p = len(solution.estimate.gamma)
     difference: Floats = np.diag(np.full(p, 2.0)) if p <= MOST_CORRELATED else np.full(p, 2.0)
     estimate = solution.estimate.every(
-        lambda one: replace(one, covariance=variance * (difference if one.of_noise is None else one.of_noise))
+        lambda item: replace(item, covariance=variance * (difference if item.of_noise is None else item.of_noise))
     )
     others = tuple(_rounded(other, [its]) for other, its in zip(solution.others, of_others, strict=True))
     return replace(solution, estimate=estimate, exact=False, interactions=(), others=others)

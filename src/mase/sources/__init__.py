@@ -160,7 +160,7 @@ def _files(paths: Iterable[Any]) -> Sequence[File]:
                 "again; write the texts to a file first"
             )
         path = Path(given)
-        files += [File.open(one) for one in (files_in(path) if _is_folder(path) else [path])]
+        files += [File.open(item) for item in (files_in(path) if _is_folder(path) else [path])]
     return files
 
 

@@ -331,10 +331,10 @@ def kept_columns(keep: Keep | None, reserved: Sequence[str] = ()) -> tuple[tuple
     if isinstance(keep, str) or not isinstance(keep, Iterable | None):
         example = keep if isinstance(keep, str) else "label"
         raise OptionError(f"keep is {keep!r:.80}, expected a list of columns, as in [{example!r}]")
-    pairs = keep.items() if isinstance(keep, Mapping) else [(one, "") for one in (() if keep is None else keep)]
-    for one in (one for pair in pairs for one in pair):
-        if not isinstance(one, str):
-            raise OptionError(f"keep has a value of type {type(one).__name__}, expected names of columns")
+    pairs = keep.items() if isinstance(keep, Mapping) else [(item, "") for item in (() if keep is None else keep)]
+    for item in (item for pair in pairs for item in pair):
+        if not isinstance(item, str):
+            raise OptionError(f"keep has a value of type {type(item).__name__}, expected names of columns")
     columns = tuple(_renamed(column) if not name else (column, name) for column, name in pairs)
     for column, name in columns:
         if not column or not name:

@@ -48,8 +48,8 @@ def splitter(units: Units) -> Splitter:
     ([(0, 3), (4, 7)], [(0, 1), (2, 3)])
     """
     if isinstance(units, str):
-        found: Splitter = Regex.parse(units) if units.startswith(PREFIX) else UNITS.build(units)
-        return found
+        result: Splitter = Regex.parse(units) if units.startswith(PREFIX) else UNITS.build(units)
+        return result
     if isinstance(units, re.Pattern):
         return Regex(units)
     if isinstance(units, Splitter):

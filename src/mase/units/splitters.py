@@ -46,22 +46,22 @@ class Splitter(Protocol):
 def spans_of(split: Callable[[str], Iterable[Span]], text: str, name: str) -> list[Span]:
     """Return the spans that `split` finds in a text, in order; `name` is what messages call it."""
     try:
-        found = sorted(_span(one, name) for one in split(text))
+        result = sorted(_span(item, name) for item in split(text))
     except MaseError:
         raise
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UnitsError(f"{name} raised {reason:.300}, expected spans [(start, end), ...]") from error
-    for start, end in found:
+    for start, end in result:
         if not 0 <= start < end <= len(text):
             raise UnitsError(
                 f"{name} returned the span {(start, end)} for a text of {len(text)} characters, "
                 "expected 0 <= start < end <= length"
             )
-    for first, second in pairwise(found):
+    for first, second in pairwise(result):
         if second[0] < first[1]:
             raise UnitsError(f"{name} returned the spans {first} and {second}, which overlap, expected disjoint spans")
-    return found
+    return result
 
 
 def _span(given: Any, name: str) -> Span:
@@ -122,7 +122,7 @@ def _joined(run: str, words: Iterator[Span], offset: int) -> Iterator[Span]:
 def _opening(run: str, start: int, end: int) -> int:
     """Return where the opening punctuation between two words begins, which belongs to the second one."""
     between = enumerate(run[start:end], start)
-    return next((at for at, one in between if one in "¿¡" or unicodedata.category(one) in ("Ps", "Pi")), end)
+    return next((at for at, item in between if item in "¿¡" or unicodedata.category(item) in ("Ps", "Pi")), end)
 
 
 def _unicode_words(run: str) -> Iterator[Span]:
@@ -265,8 +265,8 @@ class Sentence:
         """Return the spans of the sentences."""
         from sentencex import get_sentence_boundaries
 
-        found = ((one["start_index"], one["end_index"]) for one in get_sentence_boundaries(self.language, text))
-        return [span for whole in found if (span := visible(text, whole)) is not None]
+        result = ((item["start_index"], item["end_index"]) for item in get_sentence_boundaries(self.language, text))
+        return [span for whole in result if (span := visible(text, whole)) is not None]
 
 
 # Words that join clauses. Those that are often adverbs or prepositions ("so", "yet", "as", "after") are not among them.
@@ -311,11 +311,11 @@ class Phrase:
         conjunctions = _CONJUNCTIONS.get(self.language)
         before = rf"|\s(?=(?:{conjunctions})\b)" if conjunctions else ""
         ends = re.compile(_ENDS + before, re.IGNORECASE)
-        found: list[Span] = []
+        result: list[Span] = []
         for start, end in Sentence(self.language).split(text):
             cuts = [start, *(match.end() for match in ends.finditer(text, start, end)), end]
-            found += (span for cut in pairwise(cuts) if (span := visible(text, cut)) is not None)
-        return found
+            result += (span for cut in pairwise(cuts) if (span := visible(text, cut)) is not None)
+        return result
 
 
 @dataclass(frozen=True, slots=True)

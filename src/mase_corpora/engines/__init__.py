@@ -131,9 +131,9 @@ def as_error(name: str, message: str) -> MaseError:
     """Return the error of this library with a type name, a `WorkerError` if there is no such type."""
     from mase import errors
 
-    found = getattr(errors, name, None)
-    if isinstance(found, type) and issubclass(found, MaseError):
-        return found(message)
+    result = getattr(errors, name, None)
+    if isinstance(result, type) and issubclass(result, MaseError):
+        return result(message)
     return WorkerError(f"{name}: {message}")
 
 

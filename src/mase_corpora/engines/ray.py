@@ -272,14 +272,14 @@ class Ray:
         error = future.exception()
         if error is not None:
             return self._replaced(worker, error)
-        found = future.result()
-        if isinstance(found, Unable):
-            raise as_error(*found)
+        result = future.result()
+        if isinstance(result, Unable):
+            raise as_error(*result)
         self._pool.count_start()
         if worker.is_ready:
             worker.tasks.popleft()
         worker.is_ready = True
-        return list(found)
+        return list(result)
 
     def _replaced(self, worker: _Handle, error: BaseException) -> list[Event]:
         """Ask for another actor instead of one that is gone, and return what became of its tasks.

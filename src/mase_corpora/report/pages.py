@@ -110,47 +110,47 @@ def scale_of_list(values: Iterable[float]) -> Scale:
     return replace(scale, decimals=max(scale.decimals, wanted))
 
 
-def word_line(found: WordEffect, scale: Scale) -> Line:
+def word_line(effect: WordEffect, scale: Scale) -> Line:
     """Return a word with its effect, number of texts, and share of texts in which it is among the five strongest."""
     cells = (
-        Cell("effect", _interval(found.effect, found.low, found.high, scale)),
-        Cell("texts", f"{found.n_texts:,}"),
-        Cell("in top 5", whole_percent(found.share_top)),
+        Cell("effect", _interval(effect.effect, effect.low, effect.high, scale)),
+        Cell("texts", f"{effect.n_texts:,}"),
+        Cell("in top 5", whole_percent(effect.share_top)),
     )
-    return Line(found.word, found.effect, found.low, found.high, cells, found.examples)
+    return Line(effect.word, effect.effect, effect.low, effect.high, cells, effect.examples)
 
 
-def phrase_line(found: PhraseEffect, scale: Scale) -> Line:
+def phrase_line(effect: PhraseEffect, scale: Scale) -> Line:
     """Return a phrase with its effect and the effect that its words lead to expect."""
     cells = (
-        Cell("effect", _interval(found.effect, found.low, found.high, scale)),
-        Cell("expected", scale.signed(found.expected)),
-        Cell("texts", f"{found.n_texts:,}"),
-        Cell("in top 5", whole_percent(found.share_top)),
+        Cell("effect", _interval(effect.effect, effect.low, effect.high, scale)),
+        Cell("expected", scale.signed(effect.expected)),
+        Cell("texts", f"{effect.n_texts:,}"),
+        Cell("in top 5", whole_percent(effect.share_top)),
     )
-    return Line(found.phrase, found.effect, found.low, found.high, cells, found.examples)
+    return Line(effect.phrase, effect.effect, effect.low, effect.high, cells, effect.examples)
 
 
-def push_line(found: PushDifference, scale: Scale) -> Line:
+def push_line(difference: PushDifference, scale: Scale) -> Line:
     """Return a word with the difference of its push between some predictions of a class and the others."""
     cells = (
-        Cell("difference", _interval(found.difference, found.low, found.high, scale)),
-        Cell("texts", f"{found.n_texts:,}"),
-        Cell("in these", whole_percent(found.share)),
-        Cell("in others", whole_percent(found.share_others)),
+        Cell("difference", _interval(difference.difference, difference.low, difference.high, scale)),
+        Cell("texts", f"{difference.n_texts:,}"),
+        Cell("in these", whole_percent(difference.share)),
+        Cell("in others", whole_percent(difference.share_others)),
     )
-    return Line(found.word, found.difference, found.low, found.high, cells, found.examples)
+    return Line(difference.word, difference.difference, difference.low, difference.high, cells, difference.examples)
 
 
-def group_line(found: GroupDifference, scale: Scale) -> Line:
+def group_line(difference: GroupDifference, scale: Scale) -> Line:
     """Return a word with the difference of its effect between one group and the others."""
     cells = (
-        Cell("difference", _interval(found.difference, found.low, found.high, scale)),
-        Cell("here", scale.signed(found.effect)),
-        Cell("elsewhere", scale.signed(found.effect_others)),
-        Cell("texts", f"{found.n_texts:,}"),
+        Cell("difference", _interval(difference.difference, difference.low, difference.high, scale)),
+        Cell("here", scale.signed(difference.effect)),
+        Cell("elsewhere", scale.signed(difference.effect_others)),
+        Cell("texts", f"{difference.n_texts:,}"),
     )
-    return Line(found.word, found.difference, found.low, found.high, cells, found.examples)
+    return Line(difference.word, difference.difference, difference.low, difference.high, cells, difference.examples)
 
 
 def row_list(
@@ -291,7 +291,7 @@ def verdict(summary: Summary) -> list[str]:
             f"{counted(overview.n_other_labels, 'text')} with a label that is no class of the model "
             f"{'is' if overview.n_other_labels == 1 else 'are'} not judged."
         )
-    fit = next((found for found in summary.quality if found.name == "r2"), None)
+    fit = next((result for result in summary.quality if result.name == "r2"), None)
     if fit is not None:
         least = at_least(fit.q10)
         explained = f"{100 * max(0.0, least):.0f} %"
@@ -314,35 +314,55 @@ def facts(summary: Summary, *, texts: bool) -> list[Fact]:
     def link(query: str) -> str:
         return f"#texts?{query}" if texts else ""
 
-    found = [Fact("texts", f"{overview.n_texts:,}", link("sort=order"))]
-    found += [Fact("failed", f"{overview.n_failed:,}", link("only=failed") if overview.n_failed else "")]
+    result = [Fact("texts", f"{overview.n_texts:,}", link("sort=order"))]
+    result += [Fact("failed", f"{overview.n_failed:,}", link("only=failed") if overview.n_failed else "")]
     if overview.accuracy is not None:
-        found.append(Fact("predicted right", percent_of_all(overview.accuracy)))
+        result.append(Fact("predicted right", percent_of_all(overview.accuracy)))
         wrong = round((1 - overview.accuracy) * overview.n_labelled)
-        found.append(Fact("predicted wrong", f"{wrong:,}", link("only=wrong") if wrong else ""))
+        result.append(Fact("predicted wrong", f"{wrong:,}", link("only=wrong") if wrong else ""))
     threshold = summary.settings.low_confidence
     if threshold is not None:
-        found.append(Fact("low confidence", f"below {percent(threshold)}", link("only=low")))
+        result.append(Fact("low confidence", f"below {percent(threshold)}", link("only=low")))
     if overview.reliable is not None:
         care = percent_of_all(1 - overview.reliable)
-        found.append(Fact("read with care", care, link("only=care") if overview.reliable < 1 else ""))
-    return [*found, Fact("the model was asked", f"{overview.n_queries:,} times")]
+        result.append(Fact("read with care", care, link("only=care") if overview.reliable < 1 else ""))
+    return [*result, Fact("the model was asked", f"{overview.n_queries:,} times")]
 
 
 def spreads(quality: Sequence[Distribution]) -> list[Spread]:
     """Return the distributions of the measures of quality, drawn from 0 to 1."""
-    return [_spread(found) for found in quality]
+    return [_spread(result) for result in quality]
 
 
-def _spread(found: Distribution) -> Spread:
+def _spread(distribution: Distribution) -> Spread:
     low, q10, q25, median, q75, q90, high = (
         100 * min(1.0, max(0.0, value))
-        for value in (found.minimum, found.q10, found.q25, found.median, found.q75, found.q90, found.maximum)
+        for value in (
+            distribution.minimum,
+            distribution.q10,
+            distribution.q25,
+            distribution.median,
+            distribution.q75,
+            distribution.q90,
+            distribution.maximum,
+        )
     )
     return Spread(
-        name=_MEASURES.get(found.name, found.name),
-        n=f"{found.n:,}",
-        numbers=tuple(map(two_decimals, (found.minimum, found.q10, found.q25, found.median, found.q75, found.q90))),
+        name=_MEASURES.get(distribution.name, distribution.name),
+        n=f"{distribution.n:,}",
+        numbers=tuple(
+            map(
+                two_decimals,
+                (
+                    distribution.minimum,
+                    distribution.q10,
+                    distribution.q25,
+                    distribution.median,
+                    distribution.q75,
+                    distribution.q90,
+                ),
+            )
+        ),
         line=f"M{low:.1f} 6H{high:.1f}M{q10:.1f} 3v6M{q90:.1f} 3v6",
         box=f"M{q25:.1f} 2H{q75:.1f}v8H{q25:.1f}z",
         middle=f"M{median:.1f} 1v10",
@@ -351,21 +371,21 @@ def _spread(found: Distribution) -> Spread:
 
 def class_sections(summary: Summary, limits: Limits) -> list[ClassSection]:
     """Return the sections of the responses, those of the classes that are predicted most first."""
-    words = _by(summary.words, lambda found: found.response)
-    phrases = _by(summary.phrases, lambda found: found.response)
-    predicted = {found.prediction: found for found in summary.predictions}
+    words = _by(summary.words, lambda result: result.response)
+    phrases = _by(summary.phrases, lambda result: result.response)
+    predicted = {prediction.prediction: prediction for prediction in summary.predictions}
     names = list(dict.fromkeys([*(name for name in predicted if name in words), *words, *phrases, *predicted]))
     sections, none = [], none_found(summary)
     for number, name in enumerate(names[: limits.lists], 1):
         effects = [*words.get(name, []), *phrases.get(name, [])]
-        scale = scale_of_list(found.effect for found in effects)
+        scale = scale_of_list(effect.effect for effect in effects)
         said = "never predicted"
         if name in predicted:
-            found = predicted[name]
-            texts, of_all = counted(found.n_texts, "text"), f"({whole_percent(found.share)})"
+            result = predicted[name]
+            texts, of_all = counted(result.n_texts, "text"), f"({whole_percent(result.share)})"
             said = f"{texts} {of_all}"
-            if found.probability is not None:
-                said = f"{texts} predicted {of_all}, mean probability {percent(found.probability)}"
+            if result.probability is not None:
+                said = f"{texts} predicted {of_all}, mean probability {percent(result.probability)}"
         tables = {
             "words": _by_side(words.get(name, []), scale),
             "phrases": _by_side(phrases.get(name, []), scale),
@@ -413,33 +433,33 @@ def _sides(
 def _by_side(effects: Sequence[WordEffect] | Sequence[PhraseEffect], scale: Scale) -> dict[Direction, list[Line]]:
     """Return the lines of effects towards a class and away from it."""
     sides: dict[Direction, list[Line]] = {direction: [] for direction in _SIDES}
-    for found in effects:
-        sides[found.direction].append(_effect_line(found, scale))
+    for effect in effects:
+        sides[effect.direction].append(_effect_line(effect, scale))
     return sides
 
 
-def _effect_line(found: WordEffect | PhraseEffect, scale: Scale) -> Line:
-    return word_line(found, scale) if isinstance(found, WordEffect) else phrase_line(found, scale)
+def _effect_line(effect: WordEffect | PhraseEffect, scale: Scale) -> Line:
+    return word_line(effect, scale) if isinstance(effect, WordEffect) else phrase_line(effect, scale)
 
 
 def difference_lists(summary: Summary, limits: Limits) -> dict[str, list[RowList]]:
     """Return the lists of words behind wrong and low-confidence predictions, and of those that differ by group."""
 
     def lists(
-        found: Sequence[Any], key: Callable[[Any], Any], title: str, line: Callable[[Any, Scale], Line]
+        difference: Sequence[Any], key: Callable[[Any], Any], title: str, line: Callable[[Any, Scale], Line]
     ) -> list[RowList]:
         result = []
-        for names, rows in list(_by(found, key).items())[: limits.lists]:
-            scale = scale_of_list(one.difference for one in rows)
-            lines = [line(one, scale) for one in rows]
+        for names, rows in list(_by(difference, key).items())[: limits.lists]:
+            scale = scale_of_list(row.difference for row in rows)
+            lines = [line(row, scale) for row in rows]
             result.append(row_list(title.format(*map(one_line, names)), lines, scale, limits))
         return result
 
-    def prediction(found: PushDifference) -> tuple[str]:
-        return (found.prediction,)
+    def prediction(difference: PushDifference) -> tuple[str]:
+        return (difference.prediction,)
 
-    def group(found: GroupDifference) -> tuple[str, str]:
-        return found.group, found.response
+    def group(difference: GroupDifference) -> tuple[str, str]:
+        return difference.group, difference.response
 
     return {
         "wrong": lists(summary.wrong, prediction, "Predicted {}", push_line),
@@ -452,9 +472,9 @@ def rules(summary: Summary) -> list[str]:
     """Return sentences on how the words of the lists were chosen."""
     settings, overview = summary.settings, summary.overview
     tested = ", ".join(
-        f"{found.n_found:,} of {found.n_tested:,} {found.table.replace('_', ' ')}"
-        for found in summary.families
-        if found.n_tested
+        f"{family.n_found:,} of {family.n_tested:,} {family.table.replace('_', ' ')}"
+        for family in summary.families
+        if family.n_tested
     )
     return [
         "Words are merged by case: “Film” and “film” are one word. Common words are not left out.",
@@ -472,8 +492,8 @@ def rules(summary: Summary) -> list[str]:
     ]  # fmt: skip
 
 
-def _by(found: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
-    return {name: list(rows) for name, rows in groupby(found, key)}
+def _by(result: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+    return {name: list(rows) for name, rows in groupby(result, key)}
 
 
 # By which a folder is recognized as a report.
@@ -535,9 +555,9 @@ def page(summary: Summary, first: Sequence[Entry], *, texts: bool, workbench: Wo
 
 def policy(content: str) -> str:
     """Return the security policy that a page states, for a server that states it as well."""
-    found = _POLICY.search(content)
-    assert found is not None
-    return found[1]
+    match = _POLICY.search(content)
+    assert match is not None
+    return match[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -566,7 +586,7 @@ def _rendered(
     run, style = summary.run, "".join(resource(package, name) for package, name in _STYLES)
     asked = run.manifest.asked
     answers = any(view.answer is not None for view in first)
-    probabilities = any(found.probability is not None for found in summary.predictions)
+    probabilities = any(prediction.probability is not None for prediction in summary.predictions)
     explained = "answer" if answers else "class" if probabilities or not summary.predictions else "value"
     template = templates(_PACKAGE).get_template("report.html")
     content = template.render(
@@ -620,10 +640,10 @@ def _failures(summary: Summary) -> list[tuple[str, ...]]:
 
 def _confusion(summary: Summary) -> list[tuple[str, ...]]:
     """Return the rows of the table of wrong predictions, the most frequent first."""
-    wrong = [found for found in summary.confusion if found.label != found.prediction]
+    wrong = [result for result in summary.confusion if result.label != result.prediction]
     return [
         (one_line(c.label), one_line(c.prediction), f"{c.n_texts:,}", percent_of_all(c.share))
-        for c in sorted(wrong, key=lambda found: -found.n_texts)[:_MOST_LINES]
+        for c in sorted(wrong, key=lambda result: -result.n_texts)[:_MOST_LINES]
     ]
 
 
@@ -646,9 +666,9 @@ def _origin(summary: Summary) -> Iterator[str]:
 
 
 def _text(entry: Entry, workbench: Workbench | None) -> _Text:
-    found = [f"R² {share(entry.r2)}"] if entry.r2 is not None else []
+    result = [f"R² {share(entry.r2)}"] if entry.r2 is not None else []
     contrast = "" if entry.against is None else f" rather than {isolated(entry.against)}"
-    found += [f"{entry.link} of {isolated(entry.response)}{contrast}"] if entry.response is not None else []
+    result += [f"{entry.link} of {isolated(entry.response)}{contrast}"] if entry.response is not None else []
     cut = entry.n_characters > _LONGEST_STATIC
     return _Text(
         number=f"{entry.row + 1:,}",
@@ -666,7 +686,7 @@ def _text(entry: Entry, workbench: Workbench | None) -> _Text:
         marks=_marks(entry),
         unit=_unit(entry),
         facts=" · ".join(
-            [*found, *([f"first {_LONGEST_STATIC:,} of {entry.n_characters:,} characters"] if cut else [])]
+            [*result, *([f"first {_LONGEST_STATIC:,} of {entry.n_characters:,} characters"] if cut else [])]
         ),
         href="" if workbench is None else workbench.href(entry),
         warnings=(

@@ -91,12 +91,12 @@ class Units:
         code = next((index for index, name in enumerate(self.responses) if name == response), -1)
         starts, ends = self.starts[here], self.ends[here]
         of_response = self.response[here] == code
-        found: list[Words] = []
+        result: list[Words] = []
         for index, name in enumerate(self.fields):
             if name in offsets:
                 chosen = of_response & (self.field[here] == index)
                 start, size = offsets[name]
-                found.append(
+                result.append(
                     (
                         start + np.minimum(starts[chosen], size),
                         start + np.minimum(ends[chosen], size),
@@ -104,7 +104,7 @@ class Units:
                         self.errors[here][chosen],
                     )
                 )
-        return _joined(found)
+        return _joined(result)
 
     def sources(self, row: int, fields: Sequence[FieldText]) -> list[Word]:
         """Return the units of one text that are sources of its answer, or of a part of it, the strongest first.
@@ -113,15 +113,15 @@ class Units:
         """
         first, last = np.searchsorted(self.rows, [row, row + 1])
         places = first + np.flatnonzero(self.cited[first:last])
-        texts, found = dict(fields), dict[tuple[str, int, int], Word]()
+        texts, result = dict(fields), dict[tuple[str, int, int], Word]()
         for place in places[np.argsort(-self.scores[places], kind="stable")].tolist():
             name, start, end = self.fields[self.field[place]] or "", int(self.starts[place]), int(self.ends[place])
             error = None if isnan(self.errors[place]) else min(float(self.errors[place]), _UNITS_LARGEST_ERROR)
             word = Word(texts.get(name, "")[start:end], start, end, name, float(self.scores[place]), error)
-            found.setdefault((name, start, end), word)
-            if len(found) == _MOST_SOURCES:
+            result.setdefault((name, start, end), word)
+            if len(result) == _MOST_SOURCES:
                 break
-        return list(found.values())
+        return list(result.values())
 
     def n_fields(self, row: int) -> int:
         """Return the number of fields of one text that have units."""
@@ -137,11 +137,11 @@ def _offsets(fields: Sequence[FieldText]) -> Iterator[tuple[int, int]]:
         start += len(text) + 1
 
 
-def _joined(found: Sequence[Words]) -> Words:
-    if len(found) == 1:
-        return found[0]
+def _joined(words: Sequence[Words]) -> Words:
+    if len(words) == 1:
+        return words[0]
     empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
-    starts, ends, scores, errors = zip(empty, *found, strict=True)
+    starts, ends, scores, errors = zip(empty, *words, strict=True)
     return np.concatenate(starts), np.concatenate(ends), np.concatenate(scores), np.concatenate(errors)
 
 
@@ -289,7 +289,7 @@ class CitedAnswer:
     @classmethod
     def of(cls, text: str, words: Sequence[Word], scale: Scale, *, named: bool) -> Self:
         """Return an answer with these units as its sources; `named` says whether the names of their fields matter."""
-        found = [
+        result = [
             Source(
                 place=shortened(inline(word.field), _LONGEST_SOURCE) if named else "",
                 text=shortened(inline(" ".join(word.text.split())), _LONGEST_SOURCE),
@@ -297,7 +297,7 @@ class CitedAnswer:
             )
             for word in words
         ]
-        return cls(shortened(visible(text), _ANSWERS_LONGEST), tuple(found))
+        return cls(shortened(visible(text), _ANSWERS_LONGEST), tuple(result))
 
 
 # What a text can be filtered by.
@@ -341,8 +341,8 @@ class Flags:
     def label(self, text: Mapping[str, Any], classes: Sequence[str]) -> str | None:
         """Return the class that is right for a text; None if that is not known."""
         written = None if self.label_column is None else text[self.label_column]
-        found = (label_index(classes, name) for name in spellings(written or ""))
-        return next((classes[index] for index in found if index is not None), None)
+        result = (label_index(classes, name) for name in spellings(written or ""))
+        return next((classes[index] for index in result if index is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +428,7 @@ def _entry(
     classes: Sequence[str],
     kept: Sequence[str],
 ) -> Entry:
-    response = next((found for found in responses if found["response"] == text["prediction"]), None)
+    response = next((result for result in responses if result["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
     given, answer = fields_of(text["document"], text["row"]), text["explained_answer"]
     fields = [field for field in given if answer is None or field[0] != ANSWER]  # the answer is shown by itself
@@ -488,24 +488,24 @@ def _shown(text: str, words: Words, *, signs: bool) -> tuple[str, Shading]:
 
     A control character is shown as several characters, which moves the words after it.
     """
-    found = shading(text, *words, signs=signs)
+    result = shading(text, *words, signs=signs)
     shown = visible(text)
     if shown == text:
-        return text, found
-    starts, lengths = found.words[:, 0], found.words[:, 1]
+        return text, result
+    starts, lengths = result.words[:, 0], result.words[:, 1]
     cuts = [0, *np.stack([starts, starts + lengths], axis=1).ravel().tolist(), len(text)]
     parts = [visible(text[start:end]) for start, end in pairwise(cuts)]
     places = np.array([0, *accumulate(map(len, parts))], dtype=np.int64)
-    found.words[:, 0] = places[1:-1:2]
-    found.words[:, 1] = places[2::2] - places[1:-1:2]
-    return "".join(parts), found
+    result.words[:, 0] = places[1:-1:2]
+    result.words[:, 1] = places[2::2] - places[1:-1:2]
+    return "".join(parts), result
 
 
 def _responses(table: "pa.Table") -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
+    result: dict[int, list[dict[str, Any]]] = {}
     for response in table.select(["row", "response", "against", "link", "r2", "reliable"]).to_pylist():
-        found.setdefault(response["row"], []).append(response)
-    return found
+        result.setdefault(response["row"], []).append(response)
+    return result
 
 
 FOLDER = "list"
@@ -633,8 +633,8 @@ def _text(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _words(found: Shading) -> dict[str, Any]:
-    return {"words": found.packed(), "unit": found.unit, "decimals": found.decimals, "signs": found.signs}
+def _words(result: Shading) -> dict[str, Any]:
+    return {"words": result.packed(), "unit": result.unit, "decimals": result.decimals, "signs": result.signs}
 
 
 def _scaled(share: float | None, none: int) -> int:
@@ -671,8 +671,8 @@ class Workbench:
     def of(cls, address: str, run: Run) -> Self:
         """Return the workbench at an address, with the settings of a run."""
         asked = run.manifest.asked
-        found = dict(_settings(asked.model, asked.method)) | {"seed": asked.seed}
-        return cls(address, urlencode(found, quote_via=quote))
+        result = dict(_settings(asked.model, asked.method)) | {"seed": asked.seed}
+        return cls(address, urlencode(result, quote_via=quote))
 
     @property
     def link(self) -> str:
@@ -684,14 +684,14 @@ class Workbench:
         if not entry.given:
             return ""
         classes = {"target": entry.response, "against": entry.against}
-        found = {name: label for name, label in classes.items() if label is not None}
-        return f"{self.link}&{urlencode(found | {'text': entry.given}, quote_via=quote)}"
+        result = {name: label for name, label in classes.items() if label is not None}
+        return f"{self.link}&{urlencode(result | {'text': entry.given}, quote_via=quote)}"
 
 
 def _settings(model: Mapping[str, Any], method: Mapping[str, Any]) -> Iterator[tuple[str, str | int]]:
     """Yield the settings of a run that have names in the workbench; anybody may have made the run."""
     space = method.get("space")
-    found = {
+    result = {
         "model": model.get("name"),
         "method": method.get("name"),
         "units": method.get("units"),
@@ -700,6 +700,6 @@ def _settings(model: Mapping[str, Any], method: Mapping[str, Any]) -> Iterator[t
         "link": method.get("link"),
         "long": method.get("long"),
     }
-    for name, value in found.items():
+    for name, value in result.items():
         if isinstance(value, str | int) and len(str(value)) <= _LONGEST_SETTING:
             yield name, value

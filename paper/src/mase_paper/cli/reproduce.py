@@ -26,10 +26,10 @@ _INTERVAL = 60.0
 
 
 def _some(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    found = names(context, option, value)
-    if found == ():
+    result = names(context, option, value)
+    if result == ():
         raise click.BadParameter("got no name, expected A,B,...; leave the option out for all")
-    return found
+    return result
 
 
 @click.command(short_help="Repeat the paper's tables and figure.")

@@ -52,8 +52,8 @@ class Comparison:
     def plain(self) -> dict[str, Any]:
         """The comparison as plain JSON types."""
         place = {"target": self.target, "measure": self.measure, "operator": self.operator, "k": self.k}
-        found = markdown.plain(self.lead) | {"p_value": round(self.p_value, 6), "standing": self.standing}
-        return place | {"other": str(self.other)} | found
+        result = markdown.plain(self.lead) | {"p_value": round(self.p_value, 6), "standing": self.standing}
+        return place | {"other": str(self.other)} | result
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class Confirmation:
         """Return the registered methods on the registered texts of each target, or on the first of them."""
         registered = registration()
         return [
-            Work(target, one, scope.texts(len(numbers)), skip=numbers.start)
+            Work(target, item, scope.texts(len(numbers)), skip=numbers.start)
             for target in scope.chosen_targets(tuple(registered.n_texts))
             for numbers in [registered.numbers(target.name)]
-            for one in scope.chosen_configurations(registered.methods)
+            for item in scope.chosen_configurations(registered.methods)
         ]
 
     def report(self, scope: Scope, records: Path) -> Report:
@@ -87,12 +87,12 @@ class Confirmation:
         Searches over the metric are left out. The page begins with a warning if the records are of other texts or
         methods than the registered ones.
         """
-        registered, found = registration(), collected(self.works(scope), records)
-        by_target = {target: some for target, outcomes in found.items() if (some := explainers(outcomes))}
+        registered, result = registration(), collected(self.works(scope), records)
+        by_target = {target: some for target, outcomes in result.items() if (some := explainers(outcomes))}
         warning = _not_registered(registered, by_target)
         subject = next((name for outcomes in by_target.values() for name in outcomes), registered.methods[0])
         every = [
-            one for target, outcomes in by_target.items() for one in compare(target, outcomes, subject, registered)
+            item for target, outcomes in by_target.items() for item in compare(target, outcomes, subject, registered)
         ]
         tables = {target: by_operator(target, outcomes, scope.batches, KS) for target, outcomes in by_target.items()}
         parts = [
@@ -103,12 +103,12 @@ class Confirmation:
             _summary(every),
             _behind(every),
             *(
-                _section(target, outcomes, [one for one in every if one.target == target.name])
+                _section(target, outcomes, [item for item in every if item.target == target.name])
                 for target, outcomes in by_target.items()
             ),
         ]
         return Report(
-            {"subject": str(subject), "registered": not warning, "comparisons": [one.plain for one in every]},
+            {"subject": str(subject), "registered": not warning, "comparisons": [item.plain for item in every]},
             "\n\n".join(part for part in parts if part) + "\n",
             [table for some in tables.values() for table in some],
             dots=[panel for target, some in tables.items() for panel in panels(target, some[0])],
@@ -117,13 +117,13 @@ class Confirmation:
 
 def _not_registered(registered: Registration, by_target: Mapping[Target, Mapping[Configuration, Outcomes]]) -> str:
     """Return a warning if the records are of other texts or methods than the registered ones, else ""."""
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         departure
         for target, outcomes in by_target.items()
-        for configuration, one in outcomes.items()
-        for departure in registered.departures(target.name, configuration, one)
+        for configuration, outcome in outcomes.items()
+        for departure in registered.departures(target.name, configuration, outcome)
     )
-    return f"**This is not the registered run.** Its records have {', '.join(found)}." if found else ""
+    return f"**This is not the registered run.** Its records have {', '.join(result)}." if result else ""
 
 
 def compare(
@@ -141,11 +141,11 @@ def compare(
     ]
     leads.sort(key=lambda lead: _MEASURES.index(lead.measure))
     for measure, family in groupby(leads, key=lambda lead: lead.measure):
-        found = list(family)
-        adjusted = holm(np.array([one.lead.p_value for one in found])).tolist()
-        for one, p_value in zip(found, adjusted, strict=True):
-            standing = registered.standing(one.lead, p_value)
-            yield Comparison(target.name, measure, one.operator, one.k, one.other, one.lead, p_value, standing)
+        result = list(family)
+        adjusted = holm(np.array([item.lead.p_value for item in result])).tolist()
+        for item, p_value in zip(result, adjusted, strict=True):
+            standing = registered.standing(item.lead, p_value)
+            yield Comparison(target.name, measure, item.operator, item.k, item.other, item.lead, p_value, standing)
 
 
 def _leads(ours: Outcomes, theirs: Outcomes, other: Configuration) -> Iterator[_Lead]:
@@ -166,9 +166,9 @@ def _leads(ours: Outcomes, theirs: Outcomes, other: Configuration) -> Iterator[_
         yield _Lead(measure, operators[0], None, other, lead)
 
 
-def _others(one: Outcomes) -> Floats:
+def _others(item: Outcomes) -> Floats:
     """Return the measures `(n, 4)` in the order of `_OTHERS`."""
-    return np.column_stack([one.eraser[:, :2], one.areas[:, ::-1]])
+    return np.column_stack([item.eraser[:, :2], item.areas[:, ::-1]])
 
 
 _READING = """\
@@ -188,78 +188,94 @@ def _overview(by_target: Mapping[Target, Mapping[Configuration, Outcomes]], ever
     """Return the leads over each method, by target, in mean Delta Accuracy by the first operator."""
     if not by_target:
         return ""
-    first = {target.name: next(iter(found.values())).header["operators"][0] for target, found in by_target.items()}
-    leads = {(one.target, one.other): one for one in every if (one.measure, one.operator) == (_MEAN, first[one.target])}
-    names = dict.fromkeys(name for found in by_target.values() for name in found)
+    first = {target.name: next(iter(result.values())).header["operators"][0] for target, result in by_target.items()}
+    leads = {
+        (item.target, item.other): item
+        for item in every
+        if (item.measure, item.operator) == (_MEAN, first[item.target])
+    }
+    names = dict.fromkeys(name for result in by_target.values() for name in result)
     rows = [
         [
             f"`{name}`",
-            *(_in_short(found.get(name), leads.get((target.name, name))) for target, found in by_target.items()),
+            *(_in_short(result.get(name), leads.get((target.name, name))) for target, result in by_target.items()),
         ]
         for name in names
     ]
-    head = [f"{target.heading} ({max(map(len, found.values())):,})" for target, found in by_target.items()]
+    head = [f"{target.heading} ({max(map(len, result.values())):,})" for target, result in by_target.items()]
     caption = "Mean over k = 1..15, masked by the model's own token: of the first method, and its lead over the others."
     return f"## Delta Accuracy in short\n\n{caption}\n\n{markdown.table(['method', *head], rows)}"
 
 
-def _in_short(one: Outcomes | None, comparison: Comparison | None) -> str:
+def _in_short(item: Outcomes | None, comparison: Comparison | None) -> str:
     if comparison is not None:
         return f"{markdown.signed(comparison.lead.mean)} {comparison.standing}"
-    return "" if one is None else f"{one.flips[:, 0].mean():.3f}"
+    return "" if item is None else f"{item.flips[:, 0].mean():.3f}"
 
 
 def _summary(every: Sequence[Comparison]) -> str:
     """Return the numbers of comparisons of each standing, by target and measure."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for one in every:
-        counts.setdefault((one.target, one.measure), Counter())[one.standing] += 1
+    for item in every:
+        counts.setdefault((item.target, item.measure), Counter())[item.standing] += 1
     rows = [
         [f"{target}: {measure}", *(str(count[name]) for name in STANDINGS)]
         for (target, measure), count in counts.items()
     ]
-    total = Counter(one.standing for one in every)
+    total = Counter(item.standing for item in every)
     rows += [["all", *(str(total[name]) for name in STANDINGS)]] if rows else []
     return markdown.table(["target: measure", *STANDINGS], rows) if rows else "(no pairs yet)"
 
 
 def _behind(every: Sequence[Comparison]) -> str:
     """Return a table of what is behind or lost, worst first."""
-    found = sorted((one for one in every if one.standing in ("behind", "lost")), key=lambda one: one.lead.mean)
+    result = sorted((item for item in every if item.standing in ("behind", "lost")), key=lambda item: item.lead.mean)
     rows = [
-        [one.target, one.measure, one.operator, str(one.k or ""), f"`{one.other}`", _lead(one.lead), one.standing]
-        for one in found
+        [
+            item.target,
+            item.measure,
+            item.operator,
+            str(item.k or ""),
+            f"`{item.other}`",
+            _lead(item.lead),
+            item.standing,
+        ]
+        for item in result
     ]
     head = ["target", "measure", "masked by", "k", "the one ahead", "lead", "standing"]
     return f"Behind or lost in:\n\n{markdown.table(head, rows)}" if rows else ""
 
 
-def _section(target: Target, outcomes: Mapping[Configuration, Outcomes], found: Sequence[Comparison]) -> str:
+def _section(target: Target, outcomes: Mapping[Configuration, Outcomes], result: Sequence[Comparison]) -> str:
     """Return the means of all methods on a target, with the leads and their standings."""
     parts = [f"## {target.heading} ({max(map(len, outcomes.values())):,} texts)"]
     operators = next(iter(outcomes.values())).header["operators"]
     for index, operator in enumerate(operators):
-        here = {(one.other, one.k): one for one in found if one.operator == operator and one.measure in (_FLIPS, _MEAN)}
+        here = {
+            (item.other, item.k): item
+            for item in result
+            if item.operator == operator and item.measure in (_FLIPS, _MEAN)
+        }
         rows = [
             [
                 f"`{name}`",
-                *(_cell(float(one.flips[:, index, k - 1].mean()), here.get((name, k))) for k in KS),
-                _cell(float(one.flips[:, index].mean()), here.get((name, None))),
+                *(_cell(float(outcome.flips[:, index, k - 1].mean()), here.get((name, k))) for k in KS),
+                _cell(float(outcome.flips[:, index].mean()), here.get((name, None))),
             ]
-            for name, one in outcomes.items()
+            for name, outcome in outcomes.items()
         ]
         parts += [f"### {target.title}, Delta Accuracy, masked by {markdown.operator(operator)}"]
         parts += [markdown.table(["method", *(f"T-{k}" for k in KS), "mean over 1..15"], rows)]
-    by_measure = {(one.other, one.measure): one for one in found}
+    by_measure = {(item.other, item.measure): item for item in result}
     rows = [
         [
             f"`{name}`",
             *(
                 _cell(float(mean), by_measure.get((name, measure)))
-                for measure, mean in zip(_OTHERS, _others(one).mean(axis=0), strict=True)
+                for measure, mean in zip(_OTHERS, _others(outcome).mean(axis=0), strict=True)
             ),
         ]
-        for name, one in outcomes.items()
+        for name, outcome in outcomes.items()
     ]
     head = [f"{measure} ({'higher' if sign > 0 else 'lower'} is better)" for measure, sign in _OTHERS.items()]
     parts += [f"### {target.title}, other measures, masked by {markdown.operator(operators[0])}"]

@@ -118,7 +118,7 @@ def collected(works: Sequence[Work], records: Path) -> dict[Target, dict[Configu
 def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[Configuration, Outcomes]]:
     """Return the outcomes on the first texts of each target that all configurations with records have."""
     fewest = {
-        target: min((int(one.numbers[-1]) + 1 for one in outcomes.values()), default=0)
+        target: min((int(outcome.numbers[-1]) + 1 for outcome in outcomes.values()), default=0)
         for target, outcomes in collected(works, records).items()
     }
     return collected([replace(work, n_texts=fewest.get(work.target, 0)) for work in works], records)
@@ -126,10 +126,10 @@ def on_shared_texts(works: Sequence[Work], records: Path) -> dict[Target, dict[C
 
 def _check_comparable(target: Target, outcomes: Mapping[Configuration, Outcomes]) -> None:
     first: tuple[Configuration, Outcomes] | None = None
-    for configuration, one in outcomes.items():
-        first = first or (configuration, one)
+    for configuration, outcome in outcomes.items():
+        first = first or (configuration, outcome)
         for key in _COMMON:
-            ours, theirs = first[1].header.get(key), one.header.get(key)
+            ours, theirs = first[1].header.get(key), outcome.header.get(key)
             if ours != theirs:
                 raise DataError(
                     f"on {target.name} the records of {first[0]} have {key} {ours!r} and those of "

@@ -109,7 +109,7 @@ class Faithfulness:
     def works(self, scope: Scope) -> list[Work]:
         """Return every method on every target, and the upper bounds on fewer texts."""
         configurations = scope.chosen_configurations([parse(text) for text in self.methods])
-        second = [replace(one, seed=one.seed + 1) for one in configurations if one.method in self.reseeded]
+        second = [replace(item, seed=item.seed + 1) for item in configurations if item.method in self.reseeded]
         works = []
         for target in scope.chosen_targets(tuple(PAPER)):
             n_texts = scope.texts(target.n_study)
@@ -195,8 +195,8 @@ class Faithfulness:
     ) -> str:
         """Return the commands that repeat a target's part of the report, and those for the subject alone."""
         explained = explainers(outcomes)
-        runs = explained | {name: one for name, one in outcomes.items() if name.method in UPPER_BOUNDS}
-        row = {name: one for name, one in explained.items() if name == subject}
+        runs = explained | {name: outcome for name, outcome in outcomes.items() if name.method in UPPER_BOUNDS}
+        row = {name: item for name, item in explained.items() if name == subject}
         return rerun.section(self.name, target, *(rerun.repeat(self.name, target, some, scope) for some in (runs, row)))
 
 

@@ -60,7 +60,9 @@ class Figure4:
         shared = on_shared_texts(_works_over_n(scope), records)
         swept = {target: sampled(outcomes) for target, outcomes in shared.items()}
         swept = {
-            target: curves for target, curves in swept.items() if len({n for one in curves.values() for n in one}) > 1
+            target: curves
+            for target, curves in swept.items()
+            if len({n for curve in curves.values() for n in curve}) > 1
         }
         over_k = [_over_k(target, outcomes) for target, outcomes in by_target.items()]
         over_n = [_over_n(target, curves, remaining=left) for target, curves in swept.items() for left in (False, True)]
@@ -87,7 +89,7 @@ class Figure4:
     def _section(self, target: Target, outcomes: Mapping[Configuration, Outcomes], swept: Sampled, scope: Scope) -> str:
         parts = [f"## {target.heading}"]
         if swept:
-            n_texts = max(len(one) for by_budget in swept.values() for one in by_budget.values())
+            n_texts = max(len(item) for by_budget in swept.values() for item in by_budget.values())
             rows = [
                 [
                     f"`{configuration}`",
@@ -139,19 +141,19 @@ def _budgets(configuration: Configuration) -> Iterator[Configuration]:
 def sampled(outcomes: Mapping[Configuration, Outcomes]) -> Sampled:
     """Return outcomes by configuration, without its number of evaluations N, and by N."""
     by_budget: dict[Configuration, dict[int, Outcomes]] = {}
-    for configuration, one in outcomes.items():
+    for configuration, outcome in outcomes.items():
         settings = dict(configuration.settings)
         n = settings.pop("n_samples", n_samples_of(configuration.method))
-        by_budget.setdefault(replace(configuration, settings=tuple(settings.items())), {})[n] = one
+        by_budget.setdefault(replace(configuration, settings=tuple(settings.items())), {})[n] = outcome
     return by_budget
 
 
 def _over_k(target: Target, outcomes: Mapping[Configuration, Outcomes]) -> Panel:
     ks = tuple(range(1, DEPTH + 1))
     curves = []
-    for configuration, one in sorted(outcomes.items(), key=_ours_first):
+    for configuration, item in sorted(outcomes.items(), key=_ours_first):
         if "n_samples" not in dict(configuration.settings):
-            curves.append(_curve(str(configuration), ks, [one.flips[:, 0, k - 1] for k in ks]))
+            curves.append(_curve(str(configuration), ks, [item.flips[:, 0, k - 1] for k in ks]))
     return Panel(target.title, "words masked, k", "Delta Accuracy", tuple(curves))
 
 
@@ -165,7 +167,7 @@ def _over_n(target: Target, swept: Sampled, *, remaining: bool) -> Panel:
     for configuration, by_budget in sorted(swept.items(), key=_ours_first):
         budgets = tuple(sorted(by_budget))
         flips = [by_budget[n].flips[:, 0, _K - 1] for n in budgets]
-        curves.append(_curve(str(configuration), budgets, [~one for one in flips] if remaining else flips))
+        curves.append(_curve(str(configuration), budgets, [~flip for flip in flips] if remaining else flips))
     title = "accuracy that remains" if remaining else "Delta Accuracy"
     return Panel(target.title, "evaluations, N", f"{title} (k = {_K})", tuple(curves), log_x=True)
 
@@ -180,16 +182,16 @@ def _points(
     target: Target, outcomes: Mapping[Configuration, Outcomes], swept: Sampled, scope: Scope
 ) -> Iterator[dict[str, Any]]:
     drawn: list[tuple[Configuration, dict[str, int], Outcomes, Iterable[int]]]
-    drawn = [(configuration, {}, one, range(1, DEPTH + 1)) for configuration, one in outcomes.items()]
+    drawn = [(configuration, {}, outcome, range(1, DEPTH + 1)) for configuration, outcome in outcomes.items()]
     drawn += [
-        (configuration, {"n_samples": n}, one, KS)
+        (configuration, {"n_samples": n}, item, KS)
         for configuration, by_budget in swept.items()
-        for n, one in by_budget.items()
+        for n, item in by_budget.items()
     ]
-    for configuration, budget, one, ks in drawn:
-        for index, operator in enumerate(one.header["operators"]):
+    for configuration, budget, item, ks in drawn:
+        for index, operator in enumerate(item.header["operators"]):
             for k in ks:
-                summary = share(one.flips[:, index, k - 1], scope.batches)
+                summary = share(item.flips[:, index, k - 1], scope.batches)
                 point = {"target": target.name, "spec": str(configuration), **budget, "operator": operator, "k": k}
                 yield point | markdown.plain(summary)
 

@@ -74,10 +74,10 @@ def continued(path: Path, made_with: Mapping[str, Any] | None = None) -> Iterato
 
 def _other(path: Path, known: Iterable[Mapping[str, Any]], made_with: Mapping[str, Any]) -> str | None:
     """Return what is wrong with adding to known records, or None if nothing is."""
-    for one in known:
+    for item in known:
         for name, value in made_with.items():
-            if one.get(name) != value:
-                got = f"with {name} {one[name]!r}" if name in one else f"that do not say their {name}"
+            if item.get(name) != value:
+                got = f"with {name} {item[name]!r}" if name in item else f"that do not say their {name}"
                 return (
                     f"{str(path)!r} has records {got}, expected {name} {value!r}; run with the same settings, or move "
                     "the file away"
@@ -104,11 +104,11 @@ def read_lines(path: Path, same: Collection[str] = ()) -> list[dict[str, Any]]:
     """
     if not path.exists():
         return []
-    found = [_parsed(line, f"{path}, line {n}") for n, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1)]
-    other = _other(path, found, {name: found[0].get(name) for name in same} if found else {})
+    result = [_parsed(line, f"{path}, line {n}") for n, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1)]
+    other = _other(path, result, {name: result[0].get(name) for name in same} if result else {})
     if other is not None:
         raise DataError(other)
-    return found
+    return result
 
 
 def _parsed(line: bytes, place: str) -> dict[str, Any]:

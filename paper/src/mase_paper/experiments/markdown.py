@@ -83,11 +83,11 @@ def costs(outcomes: Mapping[Configuration, Outcomes]) -> str:
     rows = [
         [
             f"`{configuration}`",
-            f"{np.median(one.queries):,.0f}",
-            f"{np.median(one.gradients):,.0f}",
-            f"{one.half.mean():.0%}",
+            f"{np.median(outcome.queries):,.0f}",
+            f"{np.median(outcome.gradients):,.0f}",
+            f"{outcome.half.mean():.0%}",
         ]
-        for configuration, one in outcomes.items()
+        for configuration, outcome in outcomes.items()
     ]
     head = ["method", "evaluations", "of them with gradients", "texts in half precision"]
     return f"Medians over the texts. Evaluations count gradients too.\n\n{table(head, rows)}"

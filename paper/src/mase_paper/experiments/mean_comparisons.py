@@ -34,8 +34,11 @@ def leads(
     """Yield the mean of each explainer under each operator, and the subject's lead on the texts that both explained."""
     ours = outcomes.get(subject)
     for configuration, theirs in explainers(outcomes).items():
-        means, found = _by_operator(theirs).mean(axis=0), () if ours is None or ours is theirs else _leads(ours, theirs)
-        for operator, mean, lead in zip_longest(theirs.header["operators"], means.tolist(), found):
+        means, result = (
+            _by_operator(theirs).mean(axis=0),
+            () if ours is None or ours is theirs else _leads(ours, theirs),
+        )
+        for operator, mean, lead in zip_longest(theirs.header["operators"], means.tolist(), result):
             row = {"target": target.name, "spec": str(configuration), "operator": operator, "n": len(theirs)}
             row["delta_accuracy"] = round(mean, 4)
             yield row if lead is None else row | {"lead": markdown.plain(lead)}

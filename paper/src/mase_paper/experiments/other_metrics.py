@@ -35,13 +35,18 @@ def rows(
     A `lead` is above 0 if the subject is better, whether higher or lower values of the metric are better. Its 95 %
     interval is a bootstrap over texts.
     """
-    for configuration, one in outcomes.items():
-        if not one.eraser.shape[1]:
+    for configuration, outcome in outcomes.items():
+        if not outcome.eraser.shape[1]:
             continue
-        row = {"target": target.name, "spec": str(configuration), "operator": one.header["operators"][0], "n": len(one)}
-        means = one.eraser.mean(axis=0).round(4).tolist()
+        row = {
+            "target": target.name,
+            "spec": str(configuration),
+            "operator": outcome.header["operators"][0],
+            "n": len(outcome),
+        }
+        means = outcome.eraser.mean(axis=0).round(4).tolist()
         row |= dict(zip(("comprehensiveness", "sufficiency", "log_odds"), means, strict=True))
-        known = one.infidelity[~np.isnan(one.infidelity[:, 1])]
+        known = outcome.infidelity[~np.isnan(outcome.infidelity[:, 1])]
         if len(known):
             scaled, unexplained = known.mean(axis=0).tolist()
             row |= {
@@ -49,12 +54,12 @@ def rows(
                 "unexplained": round(unexplained, 4),
                 "n_infidelity": len(known),
             }
-        with_areas = one.areas[~np.isnan(one.areas[:, 0])]
+        with_areas = outcome.areas[~np.isnan(outcome.areas[:, 0])]
         if len(with_areas):
             row |= dict(zip(("deletion", "insertion"), with_areas.mean(axis=0).round(4).tolist(), strict=True))
             row |= {"n_areas": len(with_areas)}
         if configuration != subject and subject in outcomes:
-            leads = zip(_BETTER, _leads(outcomes[subject], one), strict=True)
+            leads = zip(_BETTER, _leads(outcomes[subject], outcome), strict=True)
             row["lead"] = {name: markdown.plain(lead) for name, lead in leads if lead}
         yield row
 
@@ -69,7 +74,7 @@ def summary(metrics: Sequence[Mapping[str, Any]], subject: Configuration) -> str
     lines = []
     for name in _BETTER:
         leads = [row["lead"][name] for row in rivals if row.get("lead", {}).get(name, {}).get("low") is not None]
-        ahead, behind = sum(one["low"] > 0 for one in leads), sum(one["high"] < 0 for one in leads)
+        ahead, behind = sum(lead["low"] > 0 for lead in leads), sum(lead["high"] < 0 for lead in leads)
         counts = (len(leads), ahead, len(leads) - ahead - behind, behind)
         lines += [[name.replace("_", "-"), *map(str, counts)]] if leads else []
     head = ["metric", "comparisons", "ahead", "the interval includes 0", "behind"]
@@ -96,8 +101,8 @@ def _leads(ours: Outcomes, theirs: Outcomes) -> tuple[Difference | None, ...]:
     return paired_means(difference * np.array(list(_BETTER.values())))
 
 
-def _values(one: Outcomes) -> Floats:
-    return np.column_stack([one.eraser, one.infidelity[:, 1], one.areas])
+def _values(item: Outcomes) -> Floats:
+    return np.column_stack([item.eraser, item.infidelity[:, 1], item.areas])
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:

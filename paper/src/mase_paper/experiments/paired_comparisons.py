@@ -167,7 +167,7 @@ def summary_table(by_target: Mapping[Target, Mapping[Configuration, Outcomes]], 
             continue
         row = [f"{target.heading} ({len(ours):,})"]
         for k in KS:
-            means = {name: float(one.flips[one.common(ours)[0], 0, k - 1].mean()) for name, one in rivals.items()}
+            means = {name: float(rival.flips[rival.common(ours)[0], 0, k - 1].mean()) for name, rival in rivals.items()}
             best = max(means, key=lambda name: means[name])
             pair = markdown.marked([f"{ours.flips[:, 0, k - 1].mean():.3f}", f"{means[best]:.3f}"])
             row.append(f"{pair[0]} / {pair[1]} `{best}`")

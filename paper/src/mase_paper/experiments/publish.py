@@ -90,9 +90,9 @@ def _sources(experiment: Experiment, scope: Scope, records: Path) -> list[Mappin
     """Return the provenance and the number of the records of each configuration."""
     by_target = collected(experiment.works(scope), records)
     return [
-        {key: value for key, value in one.header.items() if key != "columns"}
-        | {"command": f"{one.header['command']} --n-texts {one.numbers.max() + 1}", "n_texts": len(one)}
-        | {"made_on": one.made_on}
+        {key: value for key, value in outcome.header.items() if key != "columns"}
+        | {"command": f"{outcome.header['command']} --n-texts {outcome.numbers.max() + 1}", "n_texts": len(outcome)}
+        | {"made_on": outcome.made_on}
         for outcomes in by_target.values()
-        for one in outcomes.values()
+        for outcome in outcomes.values()
     ]

@@ -35,8 +35,8 @@ def repeat(name: str, target: Target, outcomes: Mapping[Configuration, Outcomes]
     They write to a separate folder, because a run explains nothing that already has a record.
     """
     groups: dict[tuple[int, str], list[Configuration]] = {}
-    for configuration, one in outcomes.items():
-        groups.setdefault((int(one.numbers.max()) + 1, as_made(one.header)), []).append(configuration)
+    for configuration, outcome in outcomes.items():
+        groups.setdefault((int(outcome.numbers.max()) + 1, as_made(outcome.header)), []).append(configuration)
     return [
         command(name, Scope((target.name,), tuple(configurations), n_texts, scope.batches)) + options + _APART
         for (n_texts, options), configurations in groups.items()

@@ -34,9 +34,9 @@ def by_k(
     where: str, outcomes: Mapping[Configuration, Outcomes], n_batches: int, index: int = 0, ks: Sequence[int] = KS
 ) -> ResultTable:
     """Return a table with a row for each explainer and a column for each k, under the operator of this index."""
-    named = {str(configuration): one for configuration, one in outcomes.items()}
+    named = {str(configuration): outcome for configuration, outcome in outcomes.items()}
     columns = tuple(_column(f"T-{k}", named, index, k, n_batches) for k in ks)
-    return ResultTable(_MEASURED, columns, {method: len(one) for method, one in named.items()}, where)
+    return ResultTable(_MEASURED, columns, {method: len(item) for method, item in named.items()}, where)
 
 
 def by_evaluations(
@@ -61,7 +61,9 @@ def panels(target: Target, table: ResultTable) -> tuple[DotPanel, ...]:
 
 
 def _column(name: str, outcomes: Mapping[str, Outcomes | None], index: int, k: int, n_batches: int) -> ResultColumn:
-    known = {method: (one, one.flips[:, index, k - 1]) for method, one in outcomes.items() if one is not None}
+    known = {
+        method: (outcome, outcome.flips[:, index, k - 1]) for method, outcome in outcomes.items() if outcome is not None
+    }
     summaries = {method: _summary(known[method][1], n_batches) if method in known else None for method in outcomes}
     differences: dict[tuple[str, str], Difference | None] = {}
     for (first, (ours, flips)), (second, (theirs, other_flips)) in combinations(known.items(), 2):

@@ -99,9 +99,9 @@ def gather(folder: Path, target: str, texts: Mapping[Configuration, range]) -> d
 def _made_on(headers: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield each machine with its versions once, with its number of texts."""
     machines = [{key: header[key] for key in _MACHINE} for header in headers]
-    counts = Counter(json.dumps(one, sort_keys=True) for one in machines)
-    for one, count in counts.items():
-        yield {"n_texts": count} | json.loads(one)
+    counts = Counter(json.dumps(machine, sort_keys=True) for machine in machines)
+    for item, count in counts.items():
+        yield {"n_texts": count} | json.loads(item)
 
 
 def _outcomes(headers: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> Outcomes:

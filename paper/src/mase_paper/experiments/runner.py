@@ -130,7 +130,9 @@ def _run_target(
         listener.refuse(target, configuration, reason)
     served = [configuration for configuration in texts if configuration not in trial.refusals]
     journals = _journals(served, trial, target, split, settings)
-    every = range(min(one.start for one in texts.values()), min(max(one.stop for one in texts.values()), len(split)))
+    every = range(
+        min(text.start for text in texts.values()), min(max(text.stop for text in texts.values()), len(split))
+    )
     n_done = sum(all(n in file.done or n not in texts[key] for key, file in journals.items()) for n in every)
     listener.begin(target, n_done, len(every))
     if n_done < len(every):

@@ -62,11 +62,11 @@ def drop(folder: Path, target: str, configurations: Collection[str]) -> None:
         busy = next((path for _, path in journals if in_use(path)), None)
         if busy is not None:
             raise DataError(f"{busy} is being written by another run; wait for it, or use another --output")
-        found = load(columns_path(folder, target))
+        result = load(columns_path(folder, target))
         left = {
-            configuration: records for configuration, records in found.items() if configuration not in configurations
+            configuration: records for configuration, records in result.items() if configuration not in configurations
         }
-        if left and len(left) < len(found):
+        if left and len(left) < len(result):
             save(columns_path(folder, target), left)
         if not left:
             columns_path(folder, target).unlink(missing_ok=True)

@@ -112,7 +112,8 @@ class Sweeps:
         parts = [f"## {target.heading} ({max(map(len, outcomes.values())):,} texts)"]
         for axis in AXES:
             rows = [
-                [f"`{configuration}`", *_shares(one)] for configuration, one in _on_axis(axis, outcomes, scope).items()
+                [f"`{configuration}`", *_shares(item)]
+                for configuration, item in _on_axis(axis, outcomes, scope).items()
             ]
             if len(rows) > 1:
                 parts += [f"### {target.title}: {axis.title.lower()}", axis.note]
@@ -149,19 +150,21 @@ def _noise(target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Sc
     for axis in AXES[:2]:
         known = _on_axis(axis, outcomes, scope)
         for k in (1, 10) if known else ():
-            summaries = [summary_of_share(one.flips[:, 0, k - 1]) for one in known.values()]
+            summaries = [summary_of_share(item.flips[:, 0, k - 1]) for item in known.values()]
             sigmas = tuple(float(dict(configuration.settings)["sigma"]) for configuration in known)
-            means, lows, highs = (tuple(getattr(one, part) for one in summaries) for part in ("mean", "low", "high"))
+            means, lows, highs = (
+                tuple(getattr(summary, part) for summary in summaries) for part in ("mean", "low", "high")
+            )
             curves.append(Curve(f"{axis.title.partition(', ')[2]}, k = {k}", sigmas, means, lows, highs))
     return Panel(target.title, "sigma", "Delta Accuracy", tuple(curves), log_x=True)
 
 
 def _points(target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
-    for configuration, one in outcomes.items():
+    for configuration, outcome in outcomes.items():
         axes = [axis.title for axis in AXES if configuration in _on_axis(axis, outcomes, scope)]
-        for index, operator in enumerate(one.header["operators"]):
+        for index, operator in enumerate(outcome.header["operators"]):
             for k in KS:
-                summary = share(one.flips[:, index, k - 1], scope.batches)
+                summary = share(outcome.flips[:, index, k - 1], scope.batches)
                 cell = {"target": target.name, "spec": str(configuration), "axes": axes, "operator": operator, "k": k}
                 yield cell | markdown.plain(summary)
 

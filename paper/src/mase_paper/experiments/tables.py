@@ -63,11 +63,11 @@ class Table:
 
     def report(self, scope: Scope, records: Path) -> Report:
         """Return the paper's figures beside ours."""
-        found = collected(self.works(scope), records)
-        by_target = {target: by_operator(target, outcomes, scope.batches) for target, outcomes in found.items()}
+        result = collected(self.works(scope), records)
+        by_target = {target: by_operator(target, outcomes, scope.batches) for target, outcomes in result.items()}
         parts = [f"# {self.title}", _READING, f"![Delta Accuracy: means with intervals]({self.name}-means.svg)"]
-        parts += [self._section(target, outcomes, scope, by_target[target]) for target, outcomes in found.items()]
-        cells = [cell for target, outcomes in found.items() for cell in _cells(target, outcomes, scope)]
+        parts += [self._section(target, outcomes, scope, by_target[target]) for target, outcomes in result.items()]
+        cells = [cell for target, outcomes in result.items() for cell in _cells(target, outcomes, scope)]
         dots = [panel for target, tables in by_target.items() for panel in panels(target, tables[0])]
         every = [table for tables in by_target.values() for table in tables]
         return Report({"cells": cells}, "\n\n".join(parts) + "\n", every, dots=dots)
@@ -107,9 +107,9 @@ def _rows(
     target: Target, outcomes: Mapping[Configuration, Outcomes], table: ResultTable, n_texts: int
 ) -> Iterator[list[str]]:
     """Yield a row for each explainer, with its number of texts if it has fewer than others."""
-    for configuration, one in outcomes.items():
+    for configuration, outcome in outcomes.items():
         paper = METHODS.get(configuration.method) if not configuration.settings else None
-        fewer = f"<br>{len(one):,} texts" if len(one) < n_texts else ""
+        fewer = f"<br>{len(outcome):,} texts" if len(outcome) < n_texts else ""
         name = f"`{configuration}`" + (f"<br>paper: {paper}" if paper else "") + fewer
         cells = zip(KS, (column.standings[str(configuration)] for column in table.columns), strict=True)
         yield [name, *(_cell(standing, target, configuration, k) for k, standing in cells)]
@@ -139,17 +139,17 @@ def _cell(standing: Standing, target: Target, configuration: Configuration, k: i
 
 def _cells(target: Target, outcomes: Mapping[Configuration, Outcomes], scope: Scope) -> Iterator[dict[str, Any]]:
     """Yield every figure of a target as plain JSON types."""
-    for configuration, one in outcomes.items():
-        for index, operator in enumerate(one.header["operators"]):
+    for configuration, outcome in outcomes.items():
+        for index, operator in enumerate(outcome.header["operators"]):
             for k in KS:
-                summary = share(one.flips[:, index, k - 1], scope.batches)
+                summary = share(outcome.flips[:, index, k - 1], scope.batches)
                 cell = {
                     "target": target.name,
                     "spec": str(configuration),
                     "operator": operator,
                     "k": k,
                 } | markdown.plain(summary)
-                cell["resampled"] = batches(len(one), scope.batches).resampled
+                cell["resampled"] = batches(len(outcome), scope.batches).resampled
                 figure = (
                     printed(target.name, configuration.method, k) if index == 0 and not configuration.settings else None
                 )

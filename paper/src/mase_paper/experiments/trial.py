@@ -227,11 +227,11 @@ def _upper_bound(maskers: Sequence[Masker], chosen: Chosen, width: int) -> Recor
         words=len(maskers[0].words),
         target=chosen.target,
         order=searches[0].order,
-        queries=sum(one.n_queries for one in searches),
+        queries=sum(searche.n_queries for searche in searches),
         gradients=0,
         seconds=round(time.perf_counter() - start, 3),
         half=False,
-        flips=tuple(bits(one.flips(DEPTH)) for one in searches),
+        flips=tuple(bits(searche.flips(DEPTH)) for searche in searches),
         probability=(),
         start=_thousandths(maskers[0].text_probabilities[[chosen.target]])[0],
     )

@@ -70,8 +70,8 @@ def read(folder: Path, device: str | None = None) -> Model:
 def _opened(fresh: Fresh, labels: list[str], terms: Path, weights: bytes, device: str | None) -> Model:
     if fresh.is_cnn:
         return _opened_cnn(fresh, labels, Vocabulary.read(terms), weights, device)
-    found = safetensors.numpy.load(weights)
-    pipeline = tfidf.restored(terms.read_text(encoding="utf-8").splitlines(), found, labels)
+    result = safetensors.numpy.load(weights)
+    pipeline = tfidf.restored(terms.read_text(encoding="utf-8").splitlines(), result, labels)
     # A function has no checksum of its own, and records of other weights must not be mixed.
     named = f"{fresh.name} {hashlib.sha256(weights).hexdigest()[:12]}"
     return Function(pipeline.predict_proba, labels, mask_token=tfidf.MASK_TOKEN, name=named)

@@ -32,10 +32,10 @@ def arrays(pipeline: Pipeline) -> tuple[list[str], dict[str, Floats]]:
     }
 
 
-def restored(terms: Sequence[str], found: Mapping[str, Floats], labels: Sequence[str]) -> Pipeline:
+def restored(terms: Sequence[str], result: Mapping[str, Floats], labels: Sequence[str]) -> Pipeline:
     """Return the pipeline of these terms, arrays and labels; the inverse of `arrays`."""
     vectorizer = TfidfVectorizer(ngram_range=_LENGTHS, vocabulary=list(terms))
-    vectorizer.idf_ = found["idf"]
+    vectorizer.idf_ = result["idf"]
     head = LogisticRegression()
-    head.coef_, head.intercept_, head.classes_ = found["coefficients"], found["intercepts"], np.array(labels)
+    head.coef_, head.intercept_, head.classes_ = result["coefficients"], result["intercepts"], np.array(labels)
     return make_pipeline(vectorizer, head)

@@ -128,18 +128,18 @@ def run(
 def _fit_tfidf(parts: _Parts, labels: list[str]) -> _Fitted:
     pipeline = tfidf.fit(parts.training.texts, parts.training.labels)
     assert list(pipeline.classes_) == labels
-    terms, found = tfidf.arrays(pipeline)
+    terms, result = tfidf.arrays(pipeline)
     return _Fitted(
         "\n".join(terms) + "\n",
-        safetensors.numpy.save(_contiguous(found)),
+        safetensors.numpy.save(_contiguous(result)),
         float(pipeline.score(parts.validation.texts, parts.validation.labels)),
         float(pipeline.score(parts.test.texts, parts.test.labels)),
         int(pipeline[-1].n_iter_.max()),
     )
 
 
-def _contiguous(found: Mapping[str, Floats]) -> dict[str, Floats]:
-    return {name: np.ascontiguousarray(values) for name, values in found.items()}
+def _contiguous(result: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {name: np.ascontiguousarray(values) for name, values in result.items()}
 
 
 def _fit_cnn(recipe: Recipe, parts: _Parts, labels: list[str], seed: int, progress: Callable[[Epoch], None]) -> _Fitted:

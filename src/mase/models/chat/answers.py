@@ -192,7 +192,7 @@ class ChatProbe(CallableProbe):
         return self.binding.kept_tokens(coordinates, "a chat model")
 
     def _contents(self, kept: Bools) -> list[Content]:
-        return [self.rewriter.content(one) for one in self.rewriter.masked_rows(kept, None)]
+        return [self.rewriter.content(item) for item in self.rewriter.masked_rows(kept, None)]
 
 
 class ChatAnswer(ChatModel):

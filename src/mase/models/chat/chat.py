@@ -270,8 +270,8 @@ class Chat:
     @property
     def bill(self) -> Bill:
         """What all answers that were used so far cost, whoever paid for them."""
-        one = self._ledger
-        return self._bill(one.requests, one.prompt_tokens, one.completion_tokens, estimated=one.estimated)
+        item = self._ledger
+        return self._bill(item.requests, item.prompt_tokens, item.completion_tokens, estimated=item.estimated)
 
     @property
     def n_sent(self) -> int:
@@ -307,7 +307,7 @@ class Chat:
         with self._lock:
             model = self.model or self.name
             requests = [Request(self.address, model, self.parameters, messages, repeat) for messages, repeat in asked]
-            new = {one.key: one for one in requests if one.key not in self._ledger.replies}
+            new = {request.key: request for request in requests if request.key not in self._ledger.replies}
             self._check_limits([*new.values()])  # also of those in the archive: a second run ends where the first did
             if self.archive is not None and self._file is None:
                 self._file = Archive(self.archive)
@@ -316,7 +316,7 @@ class Chat:
                 self._ledger.use(new.pop(key), kept[key])
             if new:
                 self._ask([*new.values()])
-            return [self._ledger.replies[one.key] for one in requests]
+            return [self._ledger.replies[request.key] for request in requests]
 
     def _ask(self, requests: Sequence[Request]) -> None:
         """Ask side by side. After a failure what is under way is awaited and kept, and nothing else is asked."""
@@ -371,11 +371,11 @@ class Chat:
         """Raise an error if the limits do not allow for requests, whose answers are as long as the longest so far."""
         if not requests or (self.max_total_tokens is None and self.max_cost is None):
             return
-        one, n = self._ledger, len(requests)
+        item, n = self._ledger, len(requests)
         more = sum(_tokens(request.messages) for request in requests)
-        more = math.ceil(more * one.prompt_tokens / one.by_length) if one.by_length else more
-        tokens = (one.prompt_tokens + more, one.completion_tokens + n * self._answer_tokens)
-        bill = self._bill(one.requests + n, *tokens, estimated=True)
+        more = math.ceil(more * item.prompt_tokens / item.by_length) if item.by_length else more
+        tokens = (item.prompt_tokens + more, item.completion_tokens + n * self._answer_tokens)
+        bill = self._bill(item.requests + n, *tokens, estimated=True)
         limits = {
             f"max_total_tokens={self.max_total_tokens}": bill.tokens > (self.max_total_tokens or math.inf),
             f"max_cost={self.max_cost}": (bill.cost or 0.0) > (self.max_cost or math.inf),
@@ -412,12 +412,12 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> Messages:
     """
     if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence) or not messages:
         raise InvalidTextError(f"messages is {messages!r:.80}, expected a list of dicts with 'role' and 'content'")
-    found = []
+    result = []
     for message in messages:
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
             raise InvalidTextError(f"messages has {message!r:.80}, expected a dict with 'role' and 'content'")
-        found.append({**message, "content": "\n\n".join(text_parts(message))})
-    return found
+        result.append({**message, "content": "\n\n".join(text_parts(message))})
+    return result
 
 
 def asked_with(prompt: Prompt) -> Messages:

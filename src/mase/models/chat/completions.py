@@ -100,12 +100,12 @@ class Embeddings:
         (answer,) = self._client.post(self.path, [{"model": self.model, "input": texts}])
         data = answer.get("data") if isinstance(answer, dict) else None
         rows = [row for row in (data if isinstance(data, list) else []) if isinstance(row, dict)]
-        found: dict[Any, Any] = {row.get("index", at): row.get("embedding") for at, row in enumerate(rows)}
-        if sorted(found) != list(range(len(texts))):
+        result: dict[Any, Any] = {row.get("index", at): row.get("embedding") for at, row in enumerate(rows)}
+        if sorted(result) != list(range(len(texts))):
             raise ServiceError(
-                f"{self.path} answered {len(found)} vectors to {len(texts)} texts, expected one for each"
+                f"{self.path} answered {len(result)} vectors to {len(texts)} texts, expected one for each"
             )
-        return [found[index] for index in range(len(texts))]
+        return [result[index] for index in range(len(texts))]
 
 
 def split_address(url: str, route: str = _ROUTE) -> tuple[str, str]:

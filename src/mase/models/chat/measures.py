@@ -44,10 +44,10 @@ def overlap(answer: str, explained: str) -> float:
     >>> overlap("Cleo reads.", "Cleo swims."), overlap("", "Cleo swims."), overlap("", "")
     (0.5, 0.0, 1.0)
     """
-    one, other = _bag(answer), _bag(explained)
-    if not one or not other:
-        return float(one == other)
-    return 2 * (one & other).total() / (one.total() + other.total())
+    item, other = _bag(answer), _bag(explained)
+    if not item or not other:
+        return float(item == other)
+    return 2 * (item & other).total() / (item.total() + other.total())
 
 
 def _bag(text: str) -> Counter[str]:
@@ -118,7 +118,7 @@ class Reader:
         kept = [
             (start, name)
             for start, end, name in places
-            if not any(one <= start and end <= other and (one, other) != (start, end) for one, other, _ in places)
+            if not any(item <= start and end <= other and (item, other) != (start, end) for item, other, _ in places)
         ]
         if len({name for _, name in kept}) == 1:
             return kept[0][1]
@@ -156,12 +156,12 @@ def cosines(embed: Callable[[list[str]], Any], answers: Sequence[str], explained
 def _each(name: str, function: Callable[[str, str], float]) -> Values:
     def values(answers: Sequence[str], explained: str) -> list[float]:
         try:
-            found = [float(function(answer, explained)) for answer in answers]
+            result = [float(function(answer, explained)) for answer in answers]
         except (TypeError, ValueError) as error:
             raise ModelError(f"measure {name} failed ({error}), expected a number for two answers") from error
-        if not all(map(math.isfinite, found)):
-            raise ModelError(f"measure {name} returned {found!r:.60}, expected finite numbers")
-        return found
+        if not all(map(math.isfinite, result)):
+            raise ModelError(f"measure {name} returned {result!r:.60}, expected finite numbers")
+        return result
 
     return values
 
@@ -184,7 +184,7 @@ def measures(
     """
     known = {"exact": _each("exact", exact), "overlap": _each("overlap", overlap)}
     if label is not None:
-        same = _each("label", lambda one, other: label(one) is not None and label(one) == label(other))
+        same = _each("label", lambda item, other: label(item) is not None and label(item) == label(other))
         known = {"label": same, **known}
     if embedding is not None:
         embed = _embedding(embedding)

@@ -65,7 +65,7 @@ class Turns:
             for name, text in zip(names, text_parts(message), strict=True):
                 fields.append(Field(name, check_text(text), fixed=stays or not text.strip()))
             turns.append((dict(message), names))
-        if all(one.fixed for one in fields):
+        if all(item.fixed for item in fields):
             raise OptionError(
                 f"all {len(messages)} messages are fixed or empty, expected one that can be left out; pass fixed=[...] "
                 "with the roles that stay, or context=..."
@@ -87,15 +87,15 @@ class Turns:
         texts = content if isinstance(content, Mapping) else {self.document.fields[0].name: content}
         said = ["\n\n".join(filter(str.strip, (str(texts[name]) for name in names))) for _, names in self.turns]
         dropped = self._dropped(said)
-        found: Messages = []
+        result: Messages = []
         for number, ((message, _), text) in enumerate(zip(self.turns, said, strict=True)):
             is_held = not text and any(map(str.strip, text_parts(message)))
             if number not in dropped:
-                found.append({**message, "content": PLACEHOLDER if is_held else text})
+                result.append({**message, "content": PLACEHOLDER if is_held else text})
             if repairs is not None:
                 repairs["dropped"] += number in dropped
                 repairs["held"] += is_held and number not in dropped
-        return found or [{"role": "user", "content": PLACEHOLDER}]
+        return result or [{"role": "user", "content": PLACEHOLDER}]
 
     def _dropped(self, said: Sequence[str]) -> set[int]:
         """Return the numbers of the messages that go: empty pairs of user and assistant, and empty system messages."""
@@ -114,9 +114,9 @@ def _names(message: Mapping[str, Any], number: int) -> tuple[str, ...]:
     if not isinstance(content, list | tuple):
         return (name,)
     own = [part.get("name") if isinstance(part, Mapping) else None for part in content]
-    if not all(isinstance(one, str | None) for one in own):
+    if not all(isinstance(item, str | None) for item in own):
         raise InvalidTextError(f"parts of message {number} have the names {own!r:.80}, expected texts")
-    return tuple(one or (name if len(own) == 1 else f"{name}, part {index}") for index, one in enumerate(own, 1))
+    return tuple(item or (name if len(own) == 1 else f"{name}, part {index}") for index, item in enumerate(own, 1))
 
 
 Conversation = Filled | Turns

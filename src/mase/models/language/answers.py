@@ -409,7 +409,10 @@ class LabelWords(Reopened, PromptModel):
     def prompting(self) -> dict[str, Any]:
         """The words, with the space before them, and the template if it is not the default."""
         template = {} if self.template is None else {"template": self.template.prompt}
-        return {**template, "words": {label: one.text for label, one in zip(self.labels, self.answers, strict=True)}}
+        return {
+            **template,
+            "words": {label: answer.text for label, answer in zip(self.labels, self.answers, strict=True)},
+        }
 
     def reads(self) -> dict[str, Any]:
         """Return how the language model reads prompts; empty for a server."""
@@ -492,11 +495,11 @@ def _continuation(model: LanguageModel, word: str, *, spaced: bool) -> Continuat
 
 def _check_beginnings(answers: Sequence[Continuation]) -> None:
     """Check that no word begins with all tokens of another one."""
-    for index, one in enumerate(answers):
+    for index, answer in enumerate(answers):
         for other in (*answers[:index], *answers[index + 1 :]):
-            if other.ids[: len(one)] == one.ids:
+            if other.ids[: len(answer)] == answer.ids:
                 raise OptionError(
-                    f"label words {one.text!r} and {other.text!r} begin with the same tokens, so that the second can "
-                    "never be more probable, expected words of which none is the beginning of another one; add what "
-                    f"ends them, as in {one.text + '.'!r}, or choose other words"
+                    f"label words {answer.text!r} and {other.text!r} begin with the same tokens, so that the second "
+                    "can never be more probable, expected words of which none is the beginning of another one; add "
+                    f"what ends them, as in {answer.text + '.'!r}, or choose other words"
                 )

@@ -54,14 +54,14 @@ class Echo:
 
     def scores(self, answer: Any, rows: Sequence[Row]) -> list[list[float]]:
         """Return the log-probabilities of the tokens of each answer."""
-        found = []
+        result = []
         for choice, row in zip(choices(answer, len(rows)), rows, strict=True):
             echoed, first = Echoed.of(choice), len(row.prompt)
             end = first + len(row.answer)
             if len(echoed.tokens) not in (end, end + 1):
                 raise refused(f"{len(echoed.tokens)} tokens", f"the {end} that were asked and one that is generated")
-            found.append(echoed.scores(range(first, end)))
-        return found
+            result.append(echoed.scores(range(first, end)))
+        return result
 
     def generate_body(self, prompt: tuple[int, ...] | str, max_new_tokens: int) -> dict[str, Any]:
         """Return the JSON of the request that continues a prompt greedily."""
@@ -94,7 +94,7 @@ class EchoText(Echo):
 
     def scores(self, answer: Any, rows: Sequence[Row]) -> list[list[float]]:
         """Return the log-probabilities of the tokens of each answer."""
-        found = []
+        result = []
         for choice, row in zip(choices(answer, len(rows)), rows, strict=True):
             echoed = Echoed.of(choice)
             tokens, spans = echoed.split(str(row.prompt), row.answer.text)
@@ -104,8 +104,8 @@ class EchoText(Echo):
                     f"{[row.answer.text[start:end] for start, end in row.answer.spans]!r:.100}, as after other "
                     "prompts; pass the tokenizer of the model as tokenizer",
                 )
-            found.append(echoed.scores(tokens))
-        return found
+            result.append(echoed.scores(tokens))
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Echoed:
                 "as vLLM, or llama.cpp",
             )
         tokens, scores, offsets = (held[name] for name in _LISTS)
-        if not len(tokens) == len(scores) == len(offsets) or not all(isinstance(one, int) for one in offsets):
+        if not len(tokens) == len(scores) == len(offsets) or not all(isinstance(offset, int) for offset in offsets):
             raise refused(
                 f"{len(tokens)} tokens, {len(scores)} log-probabilities and {len(offsets)} offsets", "as many of each"
             )
@@ -235,7 +235,7 @@ class Vllm:
         logprobs = choice.get("logprobs")
         tokens, values = listed(logprobs, "tokens"), listed(logprobs, "token_logprobs")
         ids = choice.get("token_ids")
-        known = tuple(ids) if isinstance(ids, list) and all(isinstance(one, int) for one in ids) else None
+        known = tuple(ids) if isinstance(ids, list) and all(isinstance(item, int) for item in ids) else None
         if len(tokens) != len(values) or len(known or tokens) != len(tokens):
             raise refused(f"{len(tokens)} tokens and {len(values)} log-probabilities", "as many of each")
         scores = tuple(number(value, token) for value, token in zip(values, tokens, strict=True))
@@ -255,11 +255,11 @@ def _scores(choice: dict[str, Any], row: Row) -> list[float]:
 
 
 def _score(entry: Any, token: int) -> float:
-    found = entry.get(str(token)) if isinstance(entry, dict) else None
-    if not isinstance(found, dict):
+    result = entry.get(str(token)) if isinstance(entry, dict) else None
+    if not isinstance(result, dict):
         held = list(entry) if isinstance(entry, dict) else entry
         raise refused(f"log-probabilities of the tokens {held!r:.60}", f"that of token {token} among them")
-    return number(found.get("logprob"), str(found.get("decoded_token")))
+    return number(result.get("logprob"), str(result.get("decoded_token")))
 
 
 # A server may have been started with other values, as by --presence-penalty.

@@ -260,7 +260,7 @@ class PromptTokenizer:
 
     def rendered(self, messages: Any, *, answering: bool) -> str:
         """Return messages as text by the chat template, up to where the answer begins if it is to come."""
-        if not isinstance(messages, list | tuple) or not all(isinstance(one, Mapping) for one in messages):
+        if not isinstance(messages, list | tuple) or not all(isinstance(item, Mapping) for item in messages):
             raise InvalidTextError(
                 f"the prompt is {messages!r:.60}, expected a str, or a list of messages with 'role' and 'content'"
             )
@@ -300,9 +300,9 @@ class PromptTokenizer:
         """
         if getattr(self.backend, "is_fast", False):
             with self._whole_text():
-                found = self.backend(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            if tuple(found["input_ids"]) == ids:
-                return tuple((start, end) for start, end in found["offset_mapping"])
+                result = self.backend(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            if tuple(result["input_ids"]) == ids:
+                return tuple((start, end) for start, end in result["offset_mapping"])
         return grown(text, [self.decoded(ids[: count + 1]) for count in range(len(ids))])
 
 

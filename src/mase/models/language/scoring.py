@@ -95,8 +95,10 @@ class Forward:
         """
         config: Any = self.module.config
         parameters = getattr(config.get_text_config(), "rope_parameters", None) or {}
-        each = [one for one in (parameters, *parameters.values()) if isinstance(one, Mapping)]  # or one for each layer
-        lengths = [one.get("original_max_position_embeddings") for one in each if one.get("rope_type") == "longrope"]
+        each = [
+            parameter for parameter in (parameters, *parameters.values()) if isinstance(parameter, Mapping)
+        ]  # or one for each layer
+        lengths = [item.get("original_max_position_embeddings") for item in each if item.get("rope_type") == "longrope"]
         return min(filter(None, lengths), default=None)
 
     @contextmanager
@@ -138,8 +140,8 @@ class Forward:
         """
         known = inspect.signature(self.module.forward).parameters
         names = [name for name in _CACHES if name in known] or _CACHES  # a wrapper may take any arguments
-        found = ((name, getattr(output, name, None)) for name in names)
-        return next((Cache(name, value) for name, value in found if value is not None), None)
+        result = ((name, getattr(output, name, None)) for name in names)
+        return next((Cache(name, value) for name, value in result if value is not None), None)
 
     def logits(self, arguments: Mapping[str, Any], index: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """Return logits `(m, vocabulary)` at m positions of the rows one after the other, and all that is returned."""
@@ -260,7 +262,7 @@ def branches(sequences: Sequence[Ids], per_pass: int, known: Sequence[int] | Non
     waiting = [whole]  # instead of a recursion, which could be as deep as there are sequences
     while waiting:
         part = waiting[-1]
-        missing = [one for one in planner.parts(part) if one not in plans]
+        missing = [item for item in planner.parts(part) if item not in plans]
         if missing:
             waiting += missing
         else:
@@ -285,25 +287,25 @@ class _Planner:
         end, ranges = self._common(first, last)
         known = self._known(first, last)
         again = [(first, last, known)] if known > start else []
-        return [*again, *((*one, begin) for one in ranges for begin in (start, end))]
+        return [*again, *((*item, begin) for item in ranges for begin in (start, end))]
 
     def best(self, part: _Part, plans: Mapping[_Part, _Plan]) -> _Plan:
         """Return the plan for a part that saves most, from those for its `parts`."""
         first, last, start = part
         n, end = last - first, self._known(first, last)
-        found: list[_Plan] = [self._computed(part, plans) if n > 1 else (0, ())]
+        result: list[_Plan] = [self._computed(part, plans) if n > 1 else (0, ())]
         if end > start:
             saved, below = plans[first, last, end]
             branch = Branch(first, last, start, end, below, known=True)
-            found.append((saved + n * (end - start) - self.per_pass, (branch,)))
-        return max(found, key=lambda plan: plan[0])
+            result.append((saved + n * (end - start) - self.per_pass, (branch,)))
+        return max(result, key=lambda plan: plan[0])
 
     def _computed(self, part: _Part, plans: Mapping[_Part, _Plan]) -> _Plan:
         """Return the best plan where the first beginning, if there is one, is computed."""
         first, last, start = part
         end, ranges = self._common(first, last)
-        apart = _joined([plans[*one, start] for one in ranges])
-        saved, below = _joined([plans[*one, end] for one in ranges])
+        apart = _joined([plans[*item, start] for item in ranges])
+        saved, below = _joined([plans[*item, end] for item in ranges])
         taken = saved + (last - first - 1) * (end - start) - 2 * self.per_pass
         return max(apart, (taken, (Branch(first, last, start, end, below),)), key=lambda plan: plan[0])
 
@@ -328,13 +330,13 @@ def batches(lengths: Sequence[int], costs: Costs) -> list[list[int]]:
     least, cut = [0], [0]  # the lowest cost of the first rows in order, and where their last batch begins
     for last in range(1, len(order) + 1):
         width = lengths[order[last - 1]]
-        found = []
+        result = []
         for first in range(last - 1, -1, -1):
             size = last - first
             if size > 1 and size * width > costs.most:
                 break
-            found.append((least[first] + size * width + costs.per_pass, first))
-        lowest, first = min(found)
+            result.append((least[first] + size * width + costs.per_pass, first))
+        lowest, first = min(result)
         least.append(lowest)
         cut.append(first)
     ends = [len(order)]
@@ -344,7 +346,7 @@ def batches(lengths: Sequence[int], costs: Costs) -> list[list[int]]:
 
 
 def _joined(plans: Sequence[_Plan]) -> _Plan:
-    return sum(saved for saved, _ in plans), tuple(branch for _, found in plans for branch in found)
+    return sum(saved for saved, _ in plans), tuple(branch for _, result in plans for branch in result)
 
 
 def common(left: Sequence[int], right: Sequence[int]) -> int:
@@ -429,10 +431,10 @@ def _last(rows: Sequence[Sequence[int]]) -> list[int]:
     return [width * index + at for index, row in enumerate(rows) for at in range(len(row) - _READ, len(row))]
 
 
-def _agree(expected: torch.Tensor, tolerance: float, found: torch.Tensor | None) -> bool:
-    if found is None:
+def _agree(expected: torch.Tensor, tolerance: float, values: torch.Tensor | None) -> bool:
+    if values is None:
         return False
-    apart = (expected - found).abs().masked_fill(expected == found, 0.0)  # both minus infinity: it is never written
+    apart = (expected - values).abs().masked_fill(expected == values, 0.0)  # both minus infinity: it is never written
     return bool(apart.mean() <= tolerance)
 
 
@@ -499,7 +501,7 @@ class Scorer(Watch):
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer."""
-        found = [np.empty(len(row.ids) - row.start) for row in rows]
+        result = [np.empty(len(row.ids) - row.start) for row in rows]
         reads: dict[tuple[int, ...], list[Read]] = defaultdict(list)
         for index, row in enumerate(rows):
             targets = enumerate(row.ids[row.start :])
@@ -513,8 +515,8 @@ class Scorer(Watch):
                 shared = branches(some, self._costs.per_pass, known) if continues else ()
                 walk = _Walk(self, some, [reads[ids] for ids in some])
                 for read, value in walk.below(Branch(0, len(some), 0, 0, shared)):
-                    found[read.row][read.column] = value
-        return found
+                    result[read.row][read.column] = value
+        return result
 
     def greedy(self, ids: Sequence[int], n: int, stops: Collection[int]) -> list[int]:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
@@ -597,10 +599,10 @@ class _Walk:
         last = [index for index in sorted(rest) if len(self.sequences[index]) > branch.end]
         for batch in self.scorer.batches([len(self.sequences[index]) - branch.end for index in last]):
             some: Ints = np.array([last[index] for index in batch])
-            for _, found in in_batches(
+            for _, result in in_batches(
                 lambda some, _: self._read(some, branch.end, cache), some, len(some), watch=self.scorer
             ):
-                yield from found
+                yield from result
 
     def _read(self, members: Ints, start: int, cache: Cache | None) -> list[tuple[Read, float]]:
         """Return what is read of sequences in one batch from `start` on."""

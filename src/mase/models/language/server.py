@@ -43,10 +43,10 @@ class Server:
         starts = range(0, len(rows), self.batch_size)
         batches = [rows[start : start + self.batch_size] for start in starts]
         answers = self.client.post(self.dialect.path, [self.dialect.score_body(batch) for batch in batches])
-        found: list[list[float]] = []
+        result: list[list[float]] = []
         for batch, answer in zip(batches, answers, strict=True):
-            found += self.dialect.scores(answer, batch)
-        return found
+            result += self.dialect.scores(answer, batch)
+        return result
 
     def generated(self, prompts: Sequence[tuple[int, ...] | str], max_new_tokens: int) -> list[Output]:
         """Return the greedy continuations of n prompts."""
@@ -103,7 +103,7 @@ def _common(answer: Continuation, output: Output) -> Continuation:
 
 
 def _compare(answer: Continuation, reported: Sequence[float], given: Sequence[float], tolerance: float) -> None:
-    if max(abs(one - other) for one, other in zip(reported, given, strict=True)) <= tolerance:
+    if max(abs(item - other) for item, other in zip(reported, given, strict=True)) <= tolerance:
         return
     tokens = [answer.text[start:end] for start, end in answer.spans]
     raise ScoreMismatchError(
@@ -115,7 +115,7 @@ def _compare(answer: Continuation, reported: Sequence[float], given: Sequence[fl
 
 
 def _listed(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{one:.2f}" for one in numbers)
+    return ", ".join(f"{number:.2f}" for number in numbers)
 
 
 DIALECTS: Mapping[str, type[Vllm | LlamaCpp | Echo]] = {

@@ -86,21 +86,21 @@ def refused(got: str, expected: str) -> ServiceError:
 
 def choices(answer: Any, n: int) -> list[dict[str, Any]]:
     """Return the choices of a completion in the order of its n prompts."""
-    found = listed(answer, "choices")
-    objects = [choice for choice in found if isinstance(choice, dict)]
+    result = listed(answer, "choices")
+    objects = [choice for choice in result if isinstance(choice, dict)]
     indices = [choice.get("index") for choice in objects]
-    if sorted(index for index in indices if isinstance(index, int)) != list(range(n)) or len(found) != n:
+    if sorted(index for index in indices if isinstance(index, int)) != list(range(n)) or len(result) != n:
         raise refused(f"choices with the indices {indices!r:.60}", f"one choice for each of {n} prompts")
     return sorted(objects, key=lambda choice: int(choice["index"]))
 
 
 def listed(value: Any, name: str) -> list[Any]:
     """Return the list that an object has under a name."""
-    found = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(found, list):
+    result = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(result, list):
         keys = f"an object with {list(value)!r:.200}" if isinstance(value, dict) else f"{value!r:.60}"
         raise refused(keys, f"the list {name!r}")
-    return found
+    return result
 
 
 def number(value: Any, token: str) -> float:
@@ -154,7 +154,7 @@ class VllmTokenClient:
         return [_text(answer, "prompt") for answer in self.client.post("/detokenize", bodies)]
 
     def _encoded(self, asked: Sequence[Mapping[str, Any]]) -> list[tuple[int, ...]]:
-        bodies = [{"model": self.model, **one} for one in asked]
+        bodies = [{"model": self.model, **item} for item in asked]
         return [_ids(answer) for answer in self.client.post("/tokenize", bodies)]
 
 
@@ -196,7 +196,7 @@ def _continuation(answer: str, ids: tuple[int, ...], token_client: TokenClient) 
 
 def _ids(answer: Any) -> tuple[int, ...]:
     ids = listed(answer, "tokens")
-    if not all(isinstance(one, int) for one in ids):
+    if not all(isinstance(item, int) for item in ids):
         raise refused(f"the tokens {ids!r:.80}", "their ids")
     return tuple(ids)
 

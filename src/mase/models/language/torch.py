@@ -183,10 +183,11 @@ class TransformersLM(Reopened, LanguageModel, ABC):
             for ids in starts:
                 self._check_length(len(ids), longest)
             rows = [Row(ids + answer.ids, len(ids)) for answer in answers for ids in starts]
-            found = self._scorer.log_probabilities(rows)
+            result = self._scorer.log_probabilities(rows)
         n = len(starts)
         return [
-            np.array(found[index * n : (index + 1) * n]).reshape(n, len(answer)) for index, answer in enumerate(answers)
+            np.array(result[index * n : (index + 1) * n]).reshape(n, len(answer))
+            for index, answer in enumerate(answers)
         ]
 
     @property
@@ -251,7 +252,7 @@ class TransformersLM(Reopened, LanguageModel, ABC):
         return next((value for value in reversed(self._configurations(name)) if value is not None), None)
 
     def _configurations(self, name: str) -> list[Any]:
-        return [getattr(getattr(self.module, one, None), name, None) for one in _CONFIGURATIONS]
+        return [getattr(getattr(self.module, item, None), name, None) for item in _CONFIGURATIONS]
 
 
 class CausalLM(TransformersLM):
@@ -369,7 +370,7 @@ class EncoderDecoderScorer:
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[Floats]:
         """Return, for each row, the log-probabilities `(t,)` of the t tokens of its answer."""
-        found = [np.empty(0)] * len(rows)
+        result = [np.empty(0)] * len(rows)
         asked: dict[Ids, dict[Ids, list[int]]] = defaultdict(lambda: defaultdict(list))
         for index, row in enumerate(rows):
             asked[row.ids[: row.start]][row.ids[row.start :]].append(index)
@@ -384,8 +385,8 @@ class EncoderDecoderScorer:
                 for _, several in in_batches(answered, members, len(batch)):
                     for prompt, answer, values in several:
                         for index in asked[prompt][answer]:
-                            found[index] = values
-        return found
+                            result[index] = values
+        return result
 
     def greedy(self, ids: Sequence[int], n: int, stops: Collection[int]) -> list[int]:
         """Return the most probable next token, again and again: up to n tokens, without the first of `stops`."""
@@ -407,7 +408,7 @@ class EncoderDecoderScorer:
 
     def _answered(self, answers_of: dict[Ids, list[Ids]]) -> list[tuple[Ids, Ids, Floats]]:
         """Return the log-probabilities of the answers to each prompt of a batch."""
-        prompts, found = [*answers_of], []
+        prompts, result = [*answers_of], []
         source = self._source(prompts)
         for answer in dict.fromkeys(answer for answers in answers_of.values() for answer in answers):
             inputs = [*self.prefix, *answer[:-1]]
@@ -417,8 +418,8 @@ class EncoderDecoderScorer:
             source = self._read(source, output)
             values = chosen_log_probabilities(logits, [*range(len(places))], [*answer] * len(prompts))
             tables = np.array(values).reshape(len(prompts), len(answer))
-            found += [(prompt, answer, row) for prompt, row in zip(prompts, tables, strict=True)]
-        return [one for one in found if one[1] in answers_of[one[0]]]
+            result += [(prompt, answer, row) for prompt, row in zip(prompts, tables, strict=True)]
+        return [item for item in result if item[1] in answers_of[item[0]]]
 
     def _source(self, prompts: Sequence[Ids]) -> dict[str, Any]:
         """Return the arguments that hold a batch of prompts; shorter ones are padded, and the padding is masked."""
@@ -627,11 +628,11 @@ def _read(folder: Path, kind: LanguageKind, *, trust_remote_code: bool = False) 
 
 def _check_kind(folder: Path, kind: LanguageKind) -> None:
     """Check that the configuration of a folder, if it names the class of its model, names one of this kind."""
-    name, found = architecture(folder), language_kind(folder)
-    if name is None or found == kind:
+    name, result = architecture(folder), language_kind(folder)
+    if name is None or result == kind:
         return
-    if found is not None:
-        raise DataError(f"{folder} holds a {name}, expected one for {_ADAPTERS[kind]}; use {_ADAPTERS[found]}")
+    if result is not None:
+        raise DataError(f"{folder} holds a {name}, expected one for {_ADAPTERS[kind]}; use {_ADAPTERS[result]}")
     raise DataError(
         f"{folder} holds a {name}, expected a language model, such as a LlamaForCausalLM or a "
         "T5ForConditionalGeneration; mase.explain (mase explain) explains classifiers"

@@ -30,12 +30,12 @@ M = TypeVar("M", bound=nn.Module)
 @contextmanager
 def _without_cudnn() -> Iterator[None]:
     # `cudnn.flags` changes the other settings, too, and fails where conv and rnn have different precisions.
-    found = torch.backends.cudnn.enabled
+    result = torch.backends.cudnn.enabled
     torch.backends.cudnn.enabled = False
     try:
         yield
     finally:
-        torch.backends.cudnn.enabled = found
+        torch.backends.cudnn.enabled = result
 
 
 # A block in which cuDNN is off.
@@ -57,7 +57,7 @@ def _where_it_runs(module: nn.Module) -> torch.device | None:
     """Return the device to which accelerate brings offloaded tensors when a layer runs; None if it brings none."""
     hooks = (getattr(layer, "_hf_hook", None) for layer in module.modules())
     devices = (getattr(hook, "execution_device", None) for hook in hooks)
-    device = next((found for found in devices if found is not None), None)
+    device = next((result for result in devices if result is not None), None)
     return None if device is None else torch.device(device)
 
 
@@ -90,7 +90,9 @@ def rounds(module: nn.Module, device: torch.device) -> bool:
     used = [products.matmul]
     if layers.enabled:
         kinds = {nn.RNNBase: layers.rnn, nn.modules.conv._ConvNd: layers.conv}
-        used += [settings for kind, settings in kinds.items() if any(isinstance(one, kind) for one in module.modules())]
+        used += [
+            settings for kind, settings in kinds.items() if any(isinstance(item, kind) for item in module.modules())
+        ]
     return any(settings.fp32_precision in ("tf32", "bf16") for settings in used)
 
 
@@ -228,14 +230,14 @@ def readings(
         )
     if len(runs) == 1 and _is_output(runs[0].output, ids.shape):
         return runs[0].output, (Reading(runs[0].layer, ids.shape[1]),)
-    found = [_reading(run, ids) or _own(run, ids) for run in runs]
-    if len(runs) == 1 and found[0] is None:
+    result = [_reading(run, ids) or _own(run, ids) for run in runs]
+    if len(runs) == 1 and result[0] is None:
         raise CapabilityError(
             f"layer {layer!r} returned {_described(runs[0].output, ids.shape)}, expected a tensor "
             f"({len(ids)}, {ids.shape[1]}, d): batch first, one vector per token; {_WRAP}"
         )
-    known = [reading for reading in found if reading is not None]
-    whole = next((index for index, one in enumerate(known) if one.length - one.offset >= ids.shape[1]), None)
+    known = [reading for reading in result if reading is not None]
+    whole = next((index for index, item in enumerate(known) if item.length - item.offset >= ids.shape[1]), None)
     if whole is None or len(known) < len(runs):
         raise CapabilityError(
             f"layer {layer!r} ran {len(runs)} times in one forward pass, expected once, or each time with all tokens "
@@ -272,7 +274,9 @@ def _reading(run: Run, ids: torch.Tensor) -> Reading | None:
             continue
         read = seen[:, offset : offset + n_tokens]
         own = [seen[:, :offset], seen[:, offset + n_tokens :]]
-        if torch.equal(read, ids[:, : read.shape[1]]) and all(torch.equal(one, one[:1].expand_as(one)) for one in own):
+        if torch.equal(read, ids[:, : read.shape[1]]) and all(
+            torch.equal(item, item[:1].expand_as(item)) for item in own
+        ):
             return Reading(run.layer, length, offset, time_first)
     return None
 
@@ -507,8 +511,8 @@ class Engine:
                 stack.callback(self._recorded(name, of_others).remove)
             stack.enter_context(user_code("the model"))
             scores = self._scores(ids.clone())
-        vectors, found = readings(self.embedding, runs, of_others, ids)
-        return vectors, scores, replace(self, readings=found)
+        vectors, result = readings(self.embedding, runs, of_others, ids)
+        return vectors, scores, replace(self, readings=result)
 
     def forward_from(self, ids: torch.Tensor, place: Place) -> torch.Tensor:
         """Return scores `(b, columns)` for ids `(b, t)` with the layer's output replaced by `place()` `(b, t, d)`."""

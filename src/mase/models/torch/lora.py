@@ -86,11 +86,11 @@ def _checked_config(path: Path, task: Task, default: Mapping[str, Any]) -> dict[
     config = read_json(path)
     if not isinstance(config, dict):
         raise DataError(f"{path} does not describe an adapter, expected an object")
-    method, found = config.get("peft_type"), config.get("task_type")
-    if method != "LORA" or found != task:
-        is_classifier = found == "SEQ_CLS" != task
+    method, result = config.get("peft_type"), config.get("task_type")
+    if method != "LORA" or result != task:
+        is_classifier = result == "SEQ_CLS" != task
         raise DataError(
-            f"{path} has peft_type {method!r:.40} and task_type {found!r:.40}, expected 'LORA' and {task!r}; "
+            f"{path} has peft_type {method!r:.40} and task_type {result!r:.40}, expected 'LORA' and {task!r}; "
             + (
                 "mase.explain (mase explain) explains classifiers"
                 if is_classifier

@@ -87,12 +87,12 @@ def check_layer(engine: Engine, ids: torch.Tensor, movable: torch.Tensor, refere
     rows = _rows(ids, movable, reference_id)
     try:
         vectors, expected, captured = engine.capture(rows)
-        found = captured.forward_from(rows[:1].repeat(len(rows), 1), lambda: vectors)
+        result = captured.forward_from(rows[:1].repeat(len(rows), 1), lambda: vectors)
     except ModelError:  # as for rows with other numbers of end tokens, of which some models want the same
         return
     first_half = (rows[2] == rows[1])[: vectors.shape[1], None]
     in_place = _near(vectors[2], torch.where(first_half, vectors[1], vectors[0]), vectors - vectors[:1])
-    alone = _near(found, expected, expected - expected[:1])
+    alone = _near(result, expected, expected - expected[:1])
     if (in_place and alone) or not torch.equal(expected, replace(engine, seed=engine.seed + 1).forward(rows)):
         checked.add(key)
         return
@@ -103,7 +103,7 @@ def check_layer(engine: Engine, ids: torch.Tensor, movable: torch.Tensor, refere
         )
     raise CapabilityError(
         f"the module reads the tokens elsewhere, too, and not only by the layer {engine.embedding!r}: with other "
-        f"tokens it returned {_told(expected)}, and with their vectors {_told(found)}; {_ADVICE}"
+        f"tokens it returned {_told(expected)}, and with their vectors {_told(result)}; {_ADVICE}"
     )
 
 
@@ -117,7 +117,7 @@ def _rows(ids: torch.Tensor, movable: torch.Tensor, reference_id: int | None) ->
     return torch.cat([rows, ids]) if len(rows) == ids.shape[1] else rows  # `capture` wants other numbers of both
 
 
-def _near(found: torch.Tensor, expected: torch.Tensor, changes: torch.Tensor) -> bool:
+def _near(values: torch.Tensor, expected: torch.Tensor, changes: torch.Tensor) -> bool:
     """Return whether values are the expected ones, up to a share of what the tokens change, and rounding.
 
     An infinite value, such as the logit of a class that is ruled out, has to be the same.
@@ -125,7 +125,7 @@ def _near(found: torch.Tensor, expected: torch.Tensor, changes: torch.Tensor) ->
     allowed = _SHARE * _largest(changes) + _SELF_CHECK_ROUNDING.get(expected.dtype, _COARSE) * max(
         _largest(expected), 1.0
     )
-    apart = torch.where(found == expected, 0.0, (found.float() - expected.float()).abs())
+    apart = torch.where(values == expected, 0.0, (values.float() - expected.float()).abs())
     return bool((apart <= allowed).all())
 
 
@@ -356,7 +356,7 @@ def _captured(engine: Engine, rows: torch.Tensor) -> tuple[torch.Tensor, torch.T
         if n_rows == 1:
             raise
         each = [_captured(engine, row[None]) for row in rows]
-        return torch.cat([one[0] for one in each]), each[0][1], each[0][2], sum(one[3] for one in each)
+        return torch.cat([item[0] for item in each]), each[0][1], each[0][2], sum(item[3] for item in each)
     return vectors[:n_rows], scores[:n_rows], engine, len(inputs)
 
 
