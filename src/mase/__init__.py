@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mase_corpora.running import run as run
     from mase_corpora.summary import summarise as summarise
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 __all__ = [
     "METHODS",

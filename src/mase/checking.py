@@ -537,10 +537,10 @@ def check(
     Examples
     --------
     >>> import mase
-    >>> found = mase.check(lambda texts: [[0.2, 0.8] for _ in texts])
-    >>> found.labels, found.output, found.agreement.is_deterministic
+    >>> result = mase.check(lambda texts: [[0.2, 0.8] for _ in texts])
+    >>> result.labels, result.output, result.agreement.is_deterministic
     (('0', '1'), 'probabilities', True)
-    >>> [(guess.what, guess.remedy) for guess in found.guesses]  # doctest: +NORMALIZE_WHITESPACE
+    >>> [(guess.what, guess.remedy) for guess in result.guesses]  # doctest: +NORMALIZE_WHITESPACE
     [("the classes are called '0', '1'", 'pass mase.models.Callable(..., labels=[...]), one name per column')]
     """
     explainer = Explainer(model, tokenizer, fixed=fixed, background=background, evidence=0)
