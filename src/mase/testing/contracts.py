@@ -17,6 +17,7 @@ from mase.metrics.masking import masker
 from mase.models.base import Model
 from mase.models.function import Callable
 from mase.outputs.formats import Output
+from mase.registry import completed
 from mase.solve.distributions import Components, covariance
 from mase.solve.problem import Design, Distribution, Estimator, Problem, Sample
 from mase.solve.strategy import Strategy
@@ -33,6 +34,7 @@ def check_design(design: Design, *, n: int = 400, p: int = 7, distribution: Dist
     The moments are those of its distribution, or of the components of its rows. Of a design that knows the sample to
     which its samples converge, check that it has each of the 2^p rows once.
     """
+    design = completed(design, Design)
     target = distribution or design.distribution(np.ones(p))
     sample = design.draw(np.random.default_rng(3), n, target)
     again = design.draw(np.random.default_rng(3), n, target)
@@ -174,7 +176,7 @@ def check_model(model: Model, text: str) -> None:
 
 def check_procedure(procedure: Strategy, model: Model, text: str, *, n: int = 64) -> None:
     """Check a procedure on one text of a model: its budget, its cost, reproducibility and finite scores."""
-    space = SPACES["token-scale"](reference="auto")
+    procedure, space = completed(procedure, Strategy), SPACES["token-scale"](reference="auto")
     method = Method("checked", "The procedure that is checked.", space, procedure, n_samples=n)
     first, second = (Explainer(model, method=method, link="logit", seed=4, evidence=0)(text) for _ in range(2))
     assert first == second, "equal seeds gave different explanations"
@@ -194,7 +196,7 @@ def check_metric(metric: Metric) -> None:
     The model adds up the worth of its words. In no column may the true scores be worse than their opposite, or exact
     reruns be worse than noisy ones.
     """
-    noise = np.random.default_rng(0)
+    metric, noise = completed(metric, Metric), np.random.default_rng(0)
     worths = np.array([_WORTH.get(word, 0.0) for word in _TEXT.split()])
     model = Callable(AdditiveClassifier(_WORTH), labels=["neg", "pos"])
     bound = masker(model, _TEXT)
