@@ -5,7 +5,7 @@
 
 SmolLM2-135M-Instruct answers the questions of chat_contexts.json. For each answer the sentence that comes first is
 compared: `mase.models.Chat` with its default number of requests, for the measures label and overlap, and `mase.cite`
-of the language model with 256 rows. It takes half an hour, goes on where it was stopped, and writes
+of the language model with 256 rows. It took an hour on a busy processor, goes on where it was stopped, and writes
 results/chat_logprobs.json and chat_logprobs.md.
 """
 
