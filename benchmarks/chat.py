@@ -3,8 +3,8 @@
     pip install llmSHAP==1.5.2
     python benchmarks/chat.py [--texts 60]
 
-Without llmSHAP its rows are left out. It takes ten minutes, and writes results/chat.json and chat.md. With --logprobs
-it is another comparison, of chat_logprobs.py.
+Without llmSHAP its rows are left out. It takes half an hour on a busy processor, and writes results/chat.json and
+chat.md. With --logprobs it is another comparison, of chat_logprobs.py.
 """
 
 import argparse
