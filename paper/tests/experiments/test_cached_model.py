@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.models.base import Binding
+from mase.models.base import Binding, Probe
 from mase.spaces import SPACES
 from mase_paper.experiments.cached_model import CachedModel
 
@@ -17,7 +17,7 @@ SENTENCE = "the plot is dull and slow but one actor is good in a grand way so i 
 WORDS = SENTENCE.split()
 
 
-class Counting:
+class Counting(Probe):
     """A probe that counts its rows."""
 
     def __init__(self, probe, seen):
