@@ -550,7 +550,7 @@ class Measurement:
     def attribution(
         self, bound: BoundText, listener: Listener | None = None, *, tests: bool = True, stream: str = ""
     ) -> Attribution:
-        """Return the attribution of a bound text.
+        """Solve for the scores of a bound text, test its best units on the model, and return both.
 
         Parameters
         ----------
@@ -563,29 +563,47 @@ class Measurement:
         stream
             Name of a random stream of its own, for a part of a document.
         """
-        probe, n_samples = bound.probe, self.budget(bound.probe)
-        settings, report = self._described(bound, n_samples), None
-        if listener is not None:
-            interim = partial(bound.attribution, settings=settings, seed=self.seed)
-            n_rows = 2 ** _n_coordinates(probe) if self.method.space.binary else n_samples
-            report = Reporter(listener, interim, min(n_samples, n_rows), probe.n_setup)
-        most, stopping = n_samples, self.stopping
+        n_samples = self.budget(bound.probe)
+        settings = self._described(bound, n_samples)
+        report = None if listener is None else self._reporter(bound, listener, settings, n_samples)
+        known = KnownScores() if tests and self.n_tested else None
+        solution = self._solved(bound, n_samples, known, report, stream)
+        if known is None:
+            return bound.attribution(solution, settings, self.seed)
+        n_rows = n_for_evidence(n_samples, self.n_tested, **_few(bound.probe))
+        tested = bound.masked(known, n_rows, self.query.rows, report or UNWATCHED)
+        try:
+            return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
+        except BudgetSpentError as error:
+            untested = solution.noted(Note("budget-spent", f"{error}; there is no evidence"))
+            return bound.attribution(untested, settings, self.seed)
+
+    def _reporter(self, bound: BoundText, listener: Listener, settings: Mapping[str, Any], n_samples: int) -> Reporter:
+        """Return what tells the listener of batches and rounds."""
+        interim = partial(bound.attribution, settings=settings, seed=self.seed)
+        n_rows = 2 ** _n_coordinates(bound.probe) if self.method.space.binary else n_samples
+        return Reporter(listener, interim, min(n_samples, n_rows), bound.probe.n_setup)
+
+    def _solved(
+        self, bound: BoundText, n_samples: int, known: KnownScores | None, report: Reporter | None, stream: str
+    ) -> Solution:
+        """Return the solution from the part of the samples that is for the scores.
+
+        Models that cost little are asked on where no place is certain.
+        """
+        probe, most, stopping = bound.probe, n_samples, self.stopping
         asks_on = self.method.n_samples == AUTO and stopping.never
         if asks_on and bound.cheap and _focuses(self.method):
             at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
             most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
-        few = {"few": 0} if probe.answers_only else {}  # whose budget counts every request
         n_reserved = bound.n_trial + probe.n_reserved
-        for_scores = max(1, n_for_scores(most, self.n_tested, **few) - n_reserved)
-        measured = replace(bound.method, n_samples=for_scores)
-        known = KnownScores() if tests and self.n_tested else None
-        rng = generator(self.seed, bound.tokens.document.key + stream)
+        for_scores = max(1, n_for_scores(most, self.n_tested, **_few(probe)) - n_reserved)
         first, *others = bound.targets
-        solution = measure(
+        return measure(
             probe,
-            measured,
+            replace(bound.method, n_samples=for_scores),
             first,
-            rng,
+            generator(self.seed, bound.tokens.document.key + stream),
             query=self.query,
             stopping=stopping,
             known=known,
@@ -593,16 +611,6 @@ class Measurement:
             others=others,
             link=bound.link,
         )
-        if known is None:
-            return bound.attribution(solution, settings, self.seed)
-        tested = bound.masked(
-            known, n_for_evidence(n_samples, self.n_tested, **few), self.query.rows, report or UNWATCHED
-        )
-        try:
-            return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
-        except BudgetSpentError as error:
-            untested = solution.noted(Note("budget-spent", f"{error}; there is no evidence"))
-            return bound.attribution(untested, settings, self.seed)
 
     def _described(self, bound: BoundText, n_samples: int) -> dict[str, Any]:
         """Return the settings of one explanation; a sigma that is a function of p is evaluated."""
@@ -611,6 +619,11 @@ class Measurement:
         if design is not None and callable(design.sigma):
             method = resolve(method, sigma=design.sigma(_n_coordinates(probe)))
         return self.settings(method) | {"batch_size": self.query.rows or probe.batch_size}
+
+
+def _few(probe: Probe) -> dict[str, int]:
+    """Return the option of a budget in which every request counts."""
+    return {"few": 0} if probe.answers_only else {}
 
 
 def _focuses(method: Method) -> bool:
