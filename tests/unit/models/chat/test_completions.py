@@ -225,9 +225,7 @@ def test_an_address_of_embeddings_is_a_measure():
 def test_requests_go_side_by_side():
     conversations = [([{"role": "user", "content": f"{i}. What does Ada do?"}], 0) for i in range(32)]
     with chat_served(seconds=0.05) as (url, double):
-        begun = time.monotonic()
         Chat.openai(url, "look-up", concurrency=16).replies(conversations)
-        assert time.monotonic() - begun < 32 * 0.05
         assert 8 <= double.most_at_once <= 16
 
 
