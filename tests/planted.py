@@ -44,8 +44,16 @@ def faults() -> list[Fault]:
     return [Fault(**one | {"tests": tuple(one["tests"])}) for one in listed]
 
 
-def ran(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:
-    """Run some tests with the package in `source`, up to the first failure."""
+def copied(folder: str) -> Path:
+    """Return a copy of the packages in a folder."""
+    source = Path(folder) / "src"
+    for packages in (ROOT / "src", ROOT / "paper" / "src"):
+        shutil.copytree(packages, source, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    return source
+
+
+def ran(tests: Sequence[str], source: Path, *, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+    """Run some tests with the package in `source`, up to the first failure, for so many seconds at most."""
     command = [sys.executable, "-m", "pytest", "-q", "--exitfirst", "--import-mode=importlib", "-o", "addopts="]
     return subprocess.run(
         [*command, "-p", "no:cacheprovider", *tests],
@@ -55,15 +63,14 @@ def ran(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        timeout=seconds,
     )
 
 
 def verdict(fault: Fault) -> str:
     """Return "caught", or what is wrong."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
-        for packages in (ROOT / "src", ROOT / "paper" / "src"):
-            shutil.copytree(packages, source, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+        source = copied(folder)
         problem = fault.plant(source)
         if problem is not None:
             return f"NOT PLANTED, {problem}"

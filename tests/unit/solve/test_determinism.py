@@ -9,6 +9,7 @@ from torch import nn
 
 import mase
 from mase.options import Stopping
+from mase.solve.determinism import Cost
 
 TEXT = "a good film with a bad end"
 
@@ -262,3 +263,13 @@ def test_the_response_is_that_of_all_repetitions():
     found = mase.explain("a", Asked(answer), method="occlusion", link="margin", target=1)
     assert "not-deterministic" in codes(found)
     assert np.abs(np.array(answered) - found.response).min() > 1e-9  # a mean, and no single answer
+
+
+def test_the_smallest_of_halved_batches_is_told():
+    cost = Cost()
+    assert cost.notes == ()
+    for size in (16, 4, 8):
+        cost.halved(size)
+    (told,) = cost.notes
+    assert told.code == "batch-halved"
+    assert "halved to 4:" in told.message

@@ -7,6 +7,7 @@ import pytest
 
 from mase.designs.placement import every_under, subsets
 from mase.errors import NonFiniteError, OptionError, ShapeError
+from mase.solve import distributions
 from mase.solve.distributions import Components, Covariance, Mixture, covariance, self_consistent
 from mase.solve.problem import Distribution
 
@@ -22,6 +23,24 @@ def test_color_whiten_solve_and_matrix_agree(sigma):
     assert distribution.solve(colored) @ distribution.matrix() == pytest.approx(colored)
     assert distribution.solve(colored[0]) == pytest.approx(np.linalg.solve(distribution.matrix(), colored[0]))
     assert np.sqrt(np.diag(distribution.matrix())) == pytest.approx(distribution.deviations)
+
+
+@pytest.mark.parametrize("limit", [3, 2])
+def test_of_many_coordinates_there_are_only_the_variances(monkeypatch, limit):
+    monkeypatch.setattr(distributions, "MOST_CORRELATED", limit)
+    rows = np.random.default_rng(0).standard_normal((6, 3))
+    whole = sum(np.outer(row, row) for row in rows)
+    assert distributions.scatter(rows) == pytest.approx(whole if limit == 3 else np.diag(whole))
+    assert distributions.no_scatter(3).tolist() == np.zeros((3, 3) if limit == 3 else 3).tolist()
+
+
+@pytest.mark.parametrize("matrix", [np.linalg.cholesky(FULL), np.diag([1.0, 2.0, 3.0])])
+def test_a_factor_that_is_a_diagonal_is_that_matrix(matrix):
+    rows, diagonal = np.random.default_rng(0).standard_normal((6, 3)), (matrix == np.diag(np.diag(matrix))).all()
+    for factor in [matrix, *([np.diag(matrix)] if diagonal else [])]:
+        assert distributions.times(rows, factor) == pytest.approx(rows @ matrix)
+        assert distributions.product(factor, whole=True) == pytest.approx(matrix @ matrix.T)
+        assert distributions.product(factor, whole=False) == pytest.approx(np.diag(matrix @ matrix.T))
 
 
 def test_numbers_of_any_kind_are_a_sigma():

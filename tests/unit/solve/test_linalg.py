@@ -126,4 +126,7 @@ def test_a_fork_does_not_wait_for_the_threads_of_its_parent():
         assert forked(lambda: (threads(), one_thread(threads)(), threads()) == (2, 1, 2))
     with one_thread, held(one_thread):
         assert forked(lambda: (threads(), one_thread.__exit__(), threads()) == (1, None, 2))
+    with one_thread, one_thread, held(one_thread):
+        leave = one_thread.__exit__
+        assert forked(lambda: [leave() or threads() for _ in range(2)] == [1, 2])
     assert threads() == 2

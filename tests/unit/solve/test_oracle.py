@@ -1,5 +1,7 @@
 """Tests of `mase.solve.oracle`; Tests of `mase.solve.oracle`: no row is asked twice."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,31 @@ def test_an_oracle_that_begins_again_knows_the_text_only():
     assert rows[2:] == [(0, 1, 1)]
     first.again(remember=False).scores(wanted)
     assert rows[3:] == list(map(tuple, wanted))
+
+
+@dataclass(frozen=True)
+class _Open(FunctionProbe):
+    """A linear model with three coordinates that knows its derivatives and contributions, and exchanges words."""
+
+    def exchanged(self, sources):
+        return self.scores(1.0 + sources - np.arange(3), np.arange(len(sources)))
+
+    def contributions(self, link, target):
+        assert (link, target) == ("logit", 0)
+        return np.array([3.0, 2.0, 1.0])
+
+
+def test_what_an_open_model_tells_is_that_of_the_words_that_move_and_each_row_counts():
+    gamma = np.array([3.0, -2.0, 1.0])
+    probe = _Open(lambda c: c @ gamma, 3, lambda c: np.broadcast_to(gamma, c.shape))
+    oracle, rows = oracle_of(probe, np.array([True, False, True])), np.array([[0.0, 1.0], [0.5, 2.0]])
+    scores, slopes = oracle.gradients(rows)
+    assert (scores[:, 0].tolist(), slopes.tolist()) == ([-1.0, 1.5], [[3.0, 1.0]] * 2)
+    assert oracle.gradient_norms(np.ones((3, 2))).tolist() == [[3.0, 1.0]] * 3
+    assert oracle.contributions().tolist() == [3.0, 1.0]
+    assert (oracle.n_rows, oracle.cost.n_queries, oracle.cost.n_gradients) == (7, 1 + 7, 7)  # one for the text
+    assert oracle.exchanged(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [2.0, 6.0, 8.0]
+    assert oracle.scores_at(0.5)[0].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("method", ["mase", "mase-mask", "lime", "lime-paper", "kernel-shap", "occlusion"])

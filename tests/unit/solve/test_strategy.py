@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from tests.regressions import run
 
 import mase
@@ -13,8 +14,9 @@ from mase.errors import OptionError
 from mase.links import Output
 from mase.methods import resolve
 from mase.pipeline import measure
+from mase.solve.distributions import covariance
 from mase.solve.oracle import AUTO_QUERY, Oracle
-from mase.solve.problem import Estimate
+from mase.solve.problem import Estimate, Sample
 from mase.solve.strategy import NEVER, Solution, Stopping, relative_error, repeated, top_margin
 from mase.testing import FunctionProbe, linear, smooth
 
@@ -167,6 +169,34 @@ def test_errors_by_rounding_are_as_large_as_rounding_changes_scores(method, p, n
     assert low < squares / variances < high
 
 
+class _Told:
+    """A reporter that counts the rows of the batches that it is told of."""
+
+    n = 0
+
+    def asked(self, n):
+        self.n += n
+
+    def solved(self, interim):
+        """Nothing is wanted of rounds."""
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])  # asked row by row; and rounding, once some rows were asked again
+@pytest.mark.parametrize("method", ["mase", "occlusion"])
+def test_every_row_that_a_model_of_batches_is_asked_for_is_told_and_counted(method, share):
+    asked, inner, told = [], smooth(6, seed=5), _Told()
+
+    def function(c):
+        asked.append(len(c))
+        return inner.function(c) + 1e-2 * hash_noise(c)
+
+    probe = type("_Share", (_Rounding,), {"rounding": share})(function, 6)
+    chosen = resolve(method, link="logit", n_samples=200)
+    found = measure(probe, chosen, 0, np.random.default_rng(0), reporter=told)
+    assert {"rounding" if share else "batch-dependent"} == {note.code for note in found.notes} - {"few-samples"}
+    assert told.n + probe.n_setup == found.cost.n_queries == sum(asked)
+
+
 @dataclass(frozen=True)
 class _TwoValues(_Rounding):
     """Two values in different units: the second is a thousand times the first."""
@@ -259,6 +289,25 @@ def test_budget_that_ends_too_soon_is_remarked():
     assert found.cost.n_queries == 103
     codes = {note.code for note in found.notes}
     assert "tolerance-missed" in codes
+
+
+@pytest.mark.parametrize(("excess", "goal"), [(1.25, 154), (5.0, 200), (0.1, int(np.ceil(1.1 * 100)))])
+@pytest.mark.parametrize("rule", [{"tolerance": 0.1}, {"stable_top": 1}])
+@pytest.mark.parametrize(("paired", "cap"), [(False, 1000), (True, 1000), (False, 120)])
+def test_the_next_rows_are_those_with_which_an_error_that_falls_with_the_root_of_rows_is_met(
+    excess, goal, rule, paired, cap
+):
+    """Three scores of 100 independent rows; an intercept unless they are mirrored: 154 = 3 + 1 + 96 * 1.25^2."""
+    n, gamma = 200 if paired else 100, np.array([4.0, 3.0, 0.0])
+    rows = np.zeros((n, 3))
+    sample = Sample(rows, rows, np.ones(n), paired, 0.5, covariance(1.0, np.ones(3)))
+    bound = norm.ppf(1 - 0.05 / 2)  # of the differences of the best score from two others
+    variance = (0.1 * excess * 5) ** 2 / 3 if "tolerance" in rule else (excess / bound) ** 2 / 2
+    estimate = Estimate(gamma, variance * np.eye(3), 3.0)
+    if paired and excess == 1.25:
+        goal = int(np.ceil(3 + 97 * excess**2))
+    solved = sample.problem(np.zeros(n), None), estimate
+    assert Stopping(**rule, confidence=0.95).goal(sample, cap, solved) == min(cap, (1 + paired) * goal)
 
 
 def test_margin_by_hand():
