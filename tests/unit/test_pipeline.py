@@ -6,7 +6,9 @@ import pytest
 
 import mase
 from mase.attribution.json import dumps, from_dict, loads, to_dict
+from mase.document import Document, Field
 from mase.errors import DataError, OptionError
+from mase.pipeline import category_notes
 from mase.testing import LogisticClassifier
 
 WORTH = {"good": 1.0, "dull": -2.0, "fine": 0.5, "long": 0.25}
@@ -98,3 +100,11 @@ def test_json_holds_the_zoomed_attribution_whole():
 def test_what_cannot_be_zoomed(options, message):
     with pytest.raises(OptionError, match=re.escape(message)):
         explained(**options)
+
+
+def test_empty_categories_that_are_not_fixed_are_told():
+    fields = [Field("a", "", value=""), Field("b", " ", value=" "), Field("c", "", fixed=True, value="")]
+    fields += [Field("d", "red", value="red"), Field("e", "")]
+    (note,) = category_notes(Document(tuple(fields)))
+    assert (note.code, "no score: 'a', 'b';" in note.message) == ("empty-category", True)
+    assert category_notes(Document(tuple(fields[2:]))) == ()
