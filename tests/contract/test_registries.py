@@ -9,7 +9,7 @@ from mase.errors import CapabilityError
 from mase.estimators import ESTIMATORS
 from mase.links import LINKS, Output
 from mase.methods import METHODS, describe
-from mase.metrics import METRICS, OPERATORS
+from mase.metrics import METRICS, OPERATORS, Metric
 from mase.models import ADAPTERS, load
 from mase.outputs import OUTPUTS
 from mase.procedures import PROCEDURES
@@ -145,8 +145,7 @@ def test_contracts_can_fail():
 
 
 def test_contracts_of_metrics_and_outputs_can_fail():
-    class Reversed:
-        needs_rescore = False
+    class Reversed(Metric):
         columns = METRICS["comprehensiveness"]().columns[:1]
 
         def evaluate(self, case):
