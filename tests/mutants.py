@@ -42,17 +42,13 @@ PASSED_OVER = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments, ast.Import, 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A changed line: its file below src, its number, its text before and after, and the changed file.
-
-    It is `crude` if it mostly ends in an exception.
-    """
+    """A changed line: its file below src, its number, its text before and after, and the changed file."""
 
     file: str
     line: int
     before: str
     after: str
     content: str
-    crude: bool
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -68,7 +64,7 @@ def changed(node: ast.AST, **parts: object) -> ast.AST:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield nodes to replace at an expression or statement, and what to write in their place, unless that is crude."""
+    """Yield nodes to replace at an expression or statement, and what to write in their place."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in FLIPPED:
             yield node, changed(node, ops=[FLIPPED[type(op)]()])
@@ -92,7 +88,7 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def crude_changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield what `changes` does not, for lines that have nothing else."""
+    """Yield changes that mostly end in an exception, for lines that have nothing else."""
     match node:
         case ast.Call(func=function, args=[first, second, *rest]):
             yield node, changed(node, args=[first, second, *rest][:-1])
@@ -123,10 +119,10 @@ def mutants_of(file: str) -> dict[int, list[Mutant]]:
     """Return the mutants of each line of a file below src."""
     content = (ROOT / "src" / file).read_bytes()
     begins = [0, *(found.end() for found in re.finditer(rb"\n", content))]
-    result = defaultdict(list)
+    result: defaultdict[int, tuple[list[Mutant], list[Mutant]]] = defaultdict(lambda: ([], []))
     for node in nodes(ast.parse(content)):
-        fine = [*changes(node)]
-        for old, new in [*fine, *crude_changes(node)]:
+        both = [(False, *change) for change in changes(node)] + [(True, *change) for change in crude_changes(node)]
+        for crude, old, new in both:
             first, last = begins[old.lineno - 1], begins[old.end_lineno]
             start, end = first + old.col_offset, begins[old.end_lineno - 1] + old.end_col_offset
             written = ast.unparse(ast.fix_missing_locations(new))
@@ -134,12 +130,12 @@ def mutants_of(file: str) -> dict[int, list[Mutant]]:
             lines = content[first:last], content[first:start] + text + content[end:last]
             before, after = (" ".join(line.decode().split()) for line in lines)
             whole = (content[:start] + text + content[end:]).decode()
-            result[old.lineno].append(Mutant(file, old.lineno, before, after, whole, (old, new) not in fine))
-    return {line: [mutant for mutant in some if not mutant.crude] or some for line, some in sorted(result.items())}
+            result[old.lineno][crude].append(Mutant(file, old.lineno, before, after, whole))
+    return {line: fine or crude for line, (fine, crude) in sorted(result.items())}
 
 
 def drawn(seed: int) -> Iterator[Mutant]:
-    """Yield a mutant of each line that has any, in random order."""
+    """Yield a mutant of each line that has any, in random order: the same for a seed and the content of the files."""
     files = sorted(path.relative_to(ROOT / "src").as_posix() for name in SOURCES for path in (ROOT / "src").glob(name))
     lines = [mutants for file in files for mutants in mutants_of(file).values()]
     rng = random.Random(seed)
@@ -152,14 +148,14 @@ def equivalents() -> dict[tuple[str, str, str], str]:
     return {(one["file"], one["before"], one["after"]): one["reason"] for one in listed}
 
 
-def found(file: str, content: str | None = None, *, steps: int = 4) -> str | None:
+def found(file: str, content: str | None = None) -> str | None:
     """Return the first test that fails with a content of a file, or None; with the packages as they are by default."""
     own = OWN.get(Path(file).stem, [f"solve/test_{Path(file).stem}.py"])
     with tempfile.TemporaryDirectory() as folder:
         source = copied(folder)
         if content is not None:
             (source / file).write_text(content, encoding="utf-8")
-        for names, seconds in [*zip((own, SOLVER, NEAR, ALL), SECONDS, strict=True)][:steps]:
+        for names, seconds in zip((own, SOLVER, NEAR, ALL), SECONDS, strict=True):
             try:
                 result = ran([*(f"tests/unit/{name}" for name in names), *ORDINARY], source, seconds=seconds)
             except subprocess.TimeoutExpired:
