@@ -17,7 +17,7 @@ DOCS_STAMP := $(DOCS)/.installed
 SMOLLM2 := $(VENV)/.smollm2
 SERVING := $(VENV)/.serving
 
-.PHONY: demo cite-demo serving chat-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted pin lint format browser browser-tools hostile \
+.PHONY: demo cite-demo serving chat-demo mpnet docs notebooks pictures test test-slow release lowest lowest-core keras planted mutants pin lint format browser browser-tools hostile \
 	confirmation confirmation-models faults corpora bench bench-peers bench-inputs pages dist clean
 
 $(STAMP): pyproject.toml paper/pyproject.toml constraints.txt
