@@ -18,8 +18,8 @@ from mase_paper import datasets
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 LARGEST_FILE = 6_000_000
-LEAST_ACCURACY = {"mpnet-reuters": 0.90}
-DATASET_OF = {"mpnet-reuters": "reuters"}
+LEAST_ACCURACY = {"mpnet-imdb": 0.893, "mpnet-reuters": 0.90}
+DATASET_OF = {"mpnet-imdb": "imdb", "mpnet-reuters": "reuters"}
 N_SLICE = 200
 every_model = pytest.mark.parametrize("name", DATASET_OF)
 
@@ -63,13 +63,14 @@ def test_loading_gives_a_plain_classifier_of_the_size_of_bert_base(name):
 def test_long_texts_are_cut_at_the_end_that_the_card_tells(name):
     tokens = loaded(name).encode(" ".join(f"{index}" for index in range(200)))
     assert (tokens.truncation.n_kept, tokens.truncation.n_total) == (128, 202)
-    first = {"mpnet-reuters": 0}[name]
+    first = {"mpnet-imdb": 74, "mpnet-reuters": 0}[name]
     assert (tokens.pieces[0], tokens.pieces[1], tokens.pieces[-2]) == ("<s>", str(first), str(first + 125))
 
 
 def test_models_answer_plain_questions():
     news = "BANK OF DUCKVILLE RAISES DISCOUNT RATE. The central bank raised its key interest rate to six pct from five."
-    reuters = loaded("mpnet-reuters")
+    imdb, reuters = loaded("mpnet-imdb"), loaded("mpnet-reuters")
+    assert imdb.predict(["What a wonderful film.", "A dull and awful film."]).argmax(1).tolist() == [1, 0]
     assert reuters.labels[int(reuters.predict([news]).argmax())] == "interest"
 
 

@@ -362,11 +362,11 @@ def test_example_tables_hold_the_example_texts():
 @pytest.mark.pages
 def test_accuracies_are_those_of_the_cards():
     page = METHODS_PAGE.read_text(encoding="utf-8")
-    for name in ("lstm-imdb", "lstm-reuters", "bert-imdb", "bert-reuters", "mpnet-reuters"):
+    for name in ("lstm-imdb", "lstm-reuters", "bert-imdb", "bert-reuters", "mpnet-imdb", "mpnet-reuters"):
         card = (ROOT / "src/mase/models/bundled" / name / "README.md").read_text(encoding="utf-8")
         (row,) = [line for line in page.splitlines() if line.startswith(f"| [`{name}`]")]
         (stated,) = re.findall(r"([0-9.]+) % of ([0-9,]+)", row)
-        assert f"| test, complete | {stated[0]} % " in card
+        assert re.search(rf"^\| test, .* \| {stated[0]} % ", card, re.MULTILINE)
         assert f"| {stated[1]} |" in card
 
 

@@ -143,11 +143,12 @@ def load(
     Parameters
     ----------
     name_or_path
-        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, ``"mpnet-reuters"``, a folder, a
-        ``.onnx`` file with its tokenizer beside it, or the name of a Hugging Face model that is in its local cache: a
-        classifier, or a language model, whose answers are explained (`mase.models.language.answers.Generated`). A
-        `Path` is always a folder or a file. A str that begins with ``http://`` or ``https://`` is the URL of a model
-        (`mase.models.http.open_url`), and a file that ends in ``.json`` describes one (`open_description`).
+        ``"lstm-imdb"``, ``"lstm-reuters"``, ``"bert-imdb"``, ``"bert-reuters"``, ``"mpnet-imdb"``, ``"mpnet-reuters"``,
+        a folder, a ``.onnx`` file with its tokenizer beside it, or the name of a Hugging Face model that is in its
+        local cache: a classifier, or a language model, whose answers are explained
+        (`mase.models.language.answers.Generated`). A `Path` is always a folder or a file. A str that begins with
+        ``http://`` or ``https://`` is the URL of a model (`mase.models.http.open_url`), and a file that ends in
+        ``.json`` describes one (`open_description`).
     download
         Whether a Hugging Face model that is not on this machine may be downloaded.
     device

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTED", "ADAPTED_FILES", "BUNDLED", "FILES", "folder", "is_adapted", "load", "load_adapted", "named"]
 BUNDLED = ("lstm-imdb", "lstm-reuters")
-ADAPTED = ("bert-imdb", "bert-reuters", "mpnet-reuters")  # these need transformers and their pretrained model
+# These need transformers and their pretrained model.
+ADAPTED = ("bert-imdb", "bert-reuters", "mpnet-imdb", "mpnet-reuters")
 FILES = ("model.safetensors", "vocabulary.txt", "config.json")
 ADAPTED_FILES = ("model.safetensors", "config.json")
 
@@ -84,7 +85,8 @@ def load_adapted(
     Parameters
     ----------
     name_or_path
-        ``"bert-imdb"``, ``"bert-reuters"``, ``"mpnet-reuters"``, or a folder that `mase train` wrote.
+        ``"bert-imdb"``, ``"bert-reuters"``, ``"mpnet-imdb"``, ``"mpnet-reuters"``, or a folder that `mase train`
+        wrote.
     base
         Folder (or name in the hub's cache) of the pretrained model. The default is the one named in the model's
         `config.json`. If that is not found, the folder in the environment variable MASE_BASE is used.
