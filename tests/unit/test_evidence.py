@@ -182,6 +182,13 @@ def test_methods_that_scale_vectors_are_tested_by_masking_whole_words(method):
     assert found.evidence.without[0].target_probability == pytest.approx(expected, abs=1e-6)
 
 
+def test_words_are_masked_without_the_noise_of_the_method(monkeypatch, lstm):
+    bound, bind = [], type(lstm).bind
+    monkeypatch.setattr(type(lstm), "bind", lambda model, binding: bound.append(binding) or bind(model, binding))
+    mase.explain("a wonderful film", lstm, method="standard-gaussian", n_samples=40, evidence=1)
+    assert [(binding.space.binary, binding.sigma) for binding in bound] == [(False, 0.1), (True, 0.0)]
+
+
 def test_evidence_survives_json_and_damage_is_found():
     found = mase.explain(TEXT, judge, n_samples=100, evidence=2)
     plain = found.to_dict()

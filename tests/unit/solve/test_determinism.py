@@ -9,7 +9,8 @@ from torch import nn
 
 import mase
 from mase.options import Stopping
-from mase.solve.determinism import Cost
+from mase.solve.determinism import Consistency, Cost, Repeats
+from mase.testing import FunctionProbe
 
 TEXT = "a good film with a bad end"
 
@@ -273,3 +274,15 @@ def test_the_smallest_of_halved_batches_is_told():
     (told,) = cost.notes
     assert told.code == "batch-halved"
     assert "halved to 4:" in told.message
+
+
+def test_the_answer_alone_is_the_one_that_was_not_beside_the_reference():
+    cost = Cost()
+    repeats = Repeats(FunctionProbe(lambda c: np.full(len(c), 1.005), 2), lambda scores: scores[:, 0], cost)
+    consistency = Consistency()
+    row = np.ones((1, 2))
+    consistency.compare(np.array([[1.0, 0.0]]), np.array([[2.0, 0.0]]), repeats, row, 0)
+    assert (consistency.alone, consistency.in_batch, consistency.difference) == (1.005, 2.0, 1.0)
+    assert (consistency.kind, consistency.size, cost.n_compared) == ("batch-dependent", 2.0, 1)
+    consistency.compare(np.array([[1.0, 0.0]]), np.array([[1.5, 0.0]]), repeats, row, 0)
+    assert (consistency.in_batch, consistency.difference) == (2.0, 1.0)  # the largest difference is kept

@@ -323,6 +323,14 @@ def test_a_strategy_that_chooses_rows_for_each_class_is_counted_and_says_so():
     assert all("separately" in {note.code for note in one.notes} for one in (found, *found.others))
 
 
+@pytest.mark.parametrize(("method", "p", "reused"), [
+    ("mase", 4, False), ("mase", 12, True), ("lime", 4, True), ("lime", 12, True),
+])  # fmt: skip
+def test_answers_are_reused_for_other_classes_unless_rounds_weight_all_rows_anew(method, p, reused):
+    found = run(smooth(p), method, n_samples=200)
+    assert (found.exact, found.answered is not None) == (p == 4, reused)
+
+
 def test_without_other_classes_nothing_changes():
     found = measure(three(), resolve("mase"), 0, np.random.default_rng(0))
     assert (found.others, found.leads) == ((), False)
