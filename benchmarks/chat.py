@@ -11,7 +11,7 @@ import argparse
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
@@ -324,6 +324,15 @@ def interval_hits(
     return np.asarray(np.abs(found.scores - true) <= 1.96 * found.standard_errors + 1e-9)
 
 
+def _rows(rows: list[dict[str, Any]], cell: Callable[[dict[str, Any]], str]) -> Iterator[str]:
+    """Yield the lines of a table with a column for each number of sentences."""
+    yield "| the fact stands there | method | " + " | ".join(f"{size} sentences" for size in SIZES) + " |"
+    yield "|---|---|" + "---|" * len(SIZES)
+    for case, method in dict.fromkeys((row["case"], row["method"]) for row in rows):
+        cells = [cell(row) for row in rows if (row["case"], row["method"]) == (case, method)]
+        yield f"| {case} | {method} | " + " | ".join(cells) + " |"
+
+
 def table(result: dict[str, Any]) -> str:
     lines = [
         "# Chat models that only answer",
@@ -332,32 +341,16 @@ def table(result: dict[str, Any]) -> str:
         "contexts (requests in brackets). The measure is the overlap of words; mase is given 24, 32, 40 and 48 "
         "requests.",
         "",
-        "| the fact stands there | method | " + " | ".join(f"{size} sentences" for size in SIZES) + " |",
-        "|---|---|" + "---|" * len(SIZES),
+        *_rows(result["first"], lambda row: f"{row['right']:.0%} ({row['requests']:.0f})"),
     ]
-    for case, method in dict.fromkeys((row["case"], row["method"]) for row in result["first"]):
-        cells = [
-            f"{row['right']:.0%} ({row['requests']:.0f})"
-            for row in result["first"]
-            if (row["case"], row["method"]) == (case, method)
-        ]
-        lines.append(f"| {case} | {method} | " + " | ".join(cells) + " |")
     lines += [
         "",
         f"Requests until the right sentence comes first in {RATE:.0%} of them: the mean, where more and more are tried "
         f"(mase: n_samples of {BUDGETS[0]} to {BUDGETS[-1]}; random: 1 to {PER_SENTENCE[-1]} coalitions for each "
         f"sentence; windows of {WINDOWS[0]} to {WINDOWS[-1]}). “>” stands before the last try that did not do.",
         "",
-        "| the fact stands there | method | " + " | ".join(f"{size} sentences" for size in SIZES) + " |",
-        "|---|---|" + "---|" * len(SIZES),
+        *_rows(result["needed"], lambda row: f"{'' if row['reached'] else '> '}{row['requests']:,.0f}"),
     ]
-    for case, method in dict.fromkeys((row["case"], row["method"]) for row in result["needed"]):
-        cells = [
-            f"{'' if row['reached'] else '> '}{row['requests']:,.0f}"
-            for row in result["needed"]
-            if (row["case"], row["method"]) == (case, method)
-        ]
-        lines.append(f"| {case} | {method} | " + " | ".join(cells) + " |")
     lines += ["", "The look-up model of the package, which writes its answers in this process:", ""]
     for row in result["model"]:
         lines.append(

@@ -60,7 +60,7 @@ def ask_exchanged(probe: Probe, sources: Ints, batch_size: int, first: int = 0, 
 def gathered(
     call: Callable[[R, Ints], Floats], points: R, batch_size: int, first: int = 0, *, watch: Watch = UNWATCHED
 ) -> Floats:
-    """Return the results `(n, m)` of all batches of points `(n, p)`, none of them NaN or infinite."""
+    """Return the checked results `(n, m)` of all batches of points `(n, p)`."""
     results = np.empty((0, 0))
     for rows, batch in in_batches(call, points, batch_size, first, watch=watch):
         if rows.start == 0:

@@ -203,7 +203,7 @@ class _SecondAnswers:
         result = self.function(texts)
         if not isinstance(result, list):
             return result
-        return np.stack([_second(*klass) for klass in zip(result, self.classes, strict=True)], axis=1)
+        return np.stack([_second(*pair) for pair in zip(result, self.classes, strict=True)], axis=1)
 
 
 def _second(answers: Any, classes: Any) -> Any:

@@ -252,12 +252,11 @@ class Oracle:
             If the probe has no gradients.
         """
         self._keep_full_precision()
-        first, rows, k = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates), 0
+        first, rows = self._count(len(coordinates), gradients=True), self._all_coordinates(coordinates)
+        k = self.start.shape[1]
 
         def both(rows: Floats, numbers: Ints) -> Floats:
-            nonlocal k
             scores, slopes = self.probe.gradients(rows, numbers, self.link, self.target)
-            k = scores.shape[1]
             return np.concatenate([scores, slopes[:, self.active]], axis=1)
 
         result = gathered(both, rows, self._batch_size, first, watch=self.cost)

@@ -419,7 +419,7 @@ def _variances_of_rounding(oracle: Oracle, others: Sequence[int]) -> list[float]
     ]
     first, second = np.stack([oracle.consistency.scores, *again], axis=1)
     classes = [oracle, *(replace(oracle, target=target) for target in others)]
-    return [float(np.mean(np.square(klass.respond(first) - klass.respond(second)))) / 2 for klass in classes]
+    return [float(np.mean(np.square(other.respond(first) - other.respond(second)))) / 2 for other in classes]
 
 
 def _rounded(solution: Solution, variances: Sequence[float]) -> Solution:

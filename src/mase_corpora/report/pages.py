@@ -335,34 +335,12 @@ def spreads(quality: Sequence[Distribution]) -> list[Spread]:
 
 
 def _spread(distribution: Distribution) -> Spread:
-    low, q10, q25, median, q75, q90, high = (
-        100 * min(1.0, max(0.0, value))
-        for value in (
-            distribution.minimum,
-            distribution.q10,
-            distribution.q25,
-            distribution.median,
-            distribution.q75,
-            distribution.q90,
-            distribution.maximum,
-        )
-    )
+    quantiles = [getattr(distribution, name) for name in ("minimum", "q10", "q25", "median", "q75", "q90", "maximum")]
+    low, q10, q25, median, q75, q90, high = (100 * min(1.0, max(0.0, value)) for value in quantiles)
     return Spread(
         name=_MEASURES.get(distribution.name, distribution.name),
         n=f"{distribution.n:,}",
-        numbers=tuple(
-            map(
-                two_decimals,
-                (
-                    distribution.minimum,
-                    distribution.q10,
-                    distribution.q25,
-                    distribution.median,
-                    distribution.q75,
-                    distribution.q90,
-                ),
-            )
-        ),
+        numbers=tuple(map(two_decimals, quantiles[:-1])),
         line=f"M{low:.1f} 6H{high:.1f}M{q10:.1f} 3v6M{q90:.1f} 3v6",
         box=f"M{q25:.1f} 2H{q75:.1f}v8H{q25:.1f}z",
         middle=f"M{median:.1f} 1v10",

@@ -95,9 +95,8 @@ class Forward:
         """
         config: Any = self.module.config
         parameters = getattr(config.get_text_config(), "rope_parameters", None) or {}
-        each = [
-            parameter for parameter in (parameters, *parameters.values()) if isinstance(parameter, Mapping)
-        ]  # or one for each layer
+        # There may be parameters for each layer.
+        each = [item for item in (parameters, *parameters.values()) if isinstance(item, Mapping)]
         lengths = [item.get("original_max_position_embeddings") for item in each if item.get("rope_type") == "longrope"]
         return min(filter(None, lengths), default=None)
 
