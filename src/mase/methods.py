@@ -126,8 +126,26 @@ def describe(method: Method) -> dict[str, Any]:
 
 
 def _part(registry: Registry, value: Any) -> dict[str, Any]:
-    name = {"name": registry.name_of(value)}
-    return name | ({field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else {})
+    settings, _ = settings_of(value)
+    return {"name": registry.name_of(value)} | {name: value for name, value in settings.items() if name != "name"}
+
+
+def settings_of(part: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the settings of a part, and the names of attributes that may be settings but cannot be recorded.
+
+    The settings are the fields of a dataclass, or the attributes of another object that are plain JSON types.
+    """
+    if is_dataclass(part):
+        return {field.name: getattr(part, field.name) for field in fields(part)}, ()
+    values = dict(getattr(part, "__dict__", {}))
+    plain = {name: value for name, value in values.items() if _is_plain(value)}
+    return plain, tuple(name for name in values if name not in plain)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in {bool, int, float, str}
 
 
 DEFAULT = "mase"

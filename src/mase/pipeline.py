@@ -28,12 +28,11 @@ from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionErro
 from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
 from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
-from mase.models.base import Binding, Model, Probe
+from mase.models.base import Binding, Model, Probe, probe_of
 from mase.models.batching import UNWATCHED, Watch, ask, check_start
 from mase.models.origin import identity
 from mase.progress import Listener, Reporter
 from mase.provenance import installed
-from mase.registry import completed
 from mase.responses import predictions
 from mase.rng import generator
 from mase.solve.distributions import no_scatter
@@ -430,7 +429,7 @@ def _prediction(labels: Sequence[str], scores: Floats, output: Output) -> Predic
 
 def _bound(model: Model, binding: Binding) -> Probe:
     try:
-        return completed(model.bind(binding), Probe)
+        return probe_of(model, binding)
     except MemoryError as error:
         message = "the model ran out of memory on a single text; shorten the text or use a device with more memory"
         raise ModelError(message) from error

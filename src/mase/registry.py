@@ -67,7 +67,7 @@ class Registry(Mapping[str, Any]):
         if name in self.renamed:
             now = self.renamed[name]
             message = f"{self.kind} {name!r} is now {now!r}, which is used instead; version 0.5 will not know {name!r}"
-            warnings.warn(message, FutureWarning, stacklevel=2)
+            warn_at_user(message, FutureWarning)
             name = now
         return self._made(name, self._built_in(name)) if name in self.entries else self._added(name)
 
@@ -259,17 +259,21 @@ def _is_there(package: str) -> bool:
         return True
 
 
-# Packages whose frames a warning about an old name looks past.
-_OURS = frozenset({"mase", "mase_corpora", "mase_serve", "mase_paper"})
+# Packages whose frames a warning about an old name looks past: ours, and what stands between our frames.
+_OURS = frozenset({"mase", "mase_corpora", "mase_serve", "mase_paper", "dataclasses", "functools"})
 
 
 def warn_deprecated(what: str, instead: str) -> None:
-    """Warn, at the line of the user, that something is deprecated since 0.3, and say what to use in its place."""
+    """Warn that something is deprecated since 0.3, and say what to use in its place."""
+    warn_at_user(f"{what} is deprecated since 0.3 and will be removed in 0.5; use {instead}", DeprecationWarning)
+
+
+def warn_at_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user: the first one outside of this library."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
-    message = f"{what} is deprecated since 0.3 and will be removed in 0.5; use {instead}"
-    warnings.warn(message, DeprecationWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 T = TypeVar("T")
@@ -278,27 +282,57 @@ T = TypeVar("T")
 def completed(part: Any, base: type[T]) -> T:
     """Return a part as one of a class that inherits from `base`, whose defaults it gets for what it lacks.
 
-    Versions before 0.3 asked for the methods alone. A part that was written for them shares its attributes with what is
-    returned, and a warning says what to inherit from.
+    Versions before 0.3 asked for the methods alone. What is returned asks a part that was written for them first, and a
+    warning says what to inherit from.
     """
     if isinstance(part, base):
         return part
     kind: Any = type(part)
-    parent: Any = base
     warn_deprecated(
         f"the class {kind.__qualname__} without a base class",
         f"class {kind.__name__}({base.__name__}), with that of {base.__module__}",
     )
-    new: Any = object.__new__(_inheriting(kind, parent))
-    if hasattr(part, "__dict__"):
-        object.__setattr__(new, "__dict__", part.__dict__)
-    for name in (name for item in kind.__mro__ for name in getattr(item, "__slots__", ()) if hasattr(part, name)):
-        object.__setattr__(new, name, getattr(part, name))
-    whole: T = new
+    whole: T = _completed(part, base)
     return whole
+
+
+def _completed(part: Any, base: Any) -> Any:
+    """Return a part with the defaults of `base`, without a warning."""
+    kind: Any = type(part)
+    whole: Any = object.__new__(_inheriting(kind, base))
+    object.__setattr__(whole, _PART, part)
+    return whole
+
+
+# The attribute in which a completed part keeps what it completes.
+_PART = "_mase_part"
 
 
 @cache
 def _inheriting(kind: Any, base: Any) -> Any:
-    """Return a class like `kind`, which inherits from `base` as well."""
-    return type(kind.__name__, (kind, base), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    """Return a class of `kind` and `base`, whose instances have the attributes of the part that they complete."""
+
+    def get(self: Any, name: str) -> Any:
+        own = object.__getattribute__
+        if name.startswith("__") and name != "__dict__":
+            return own(self, name)
+        try:
+            return getattr(own(self, _PART), name)
+        except AttributeError:
+            if not hasattr(base, name):
+                raise
+            return own(self, name)
+
+    return type(
+        kind.__name__,
+        (kind, base),
+        {
+            "__module__": kind.__module__,
+            "__qualname__": kind.__qualname__,
+            "__new__": lambda cls, *args, **settings: _completed(kind(*args, **settings), base),
+            "__init__": lambda self, *args, **settings: None,
+            "__getattribute__": get,
+            "__setattr__": lambda self, name, value: setattr(object.__getattribute__(self, _PART), name, value),
+            "__reduce_ex__": lambda self, protocol: (_completed, (object.__getattribute__(self, _PART), base)),
+        },
+    )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from mase.errors import OptionError
 from mase.registry import unknown
-from mase.sources.labelled import DECIMALS
+from mase.sources.labelled import DECIMALS, class_indices
 from mase_corpora.database import Database, joined
 from mase_corpora.read import Run
 from mase_corpora.schema import AFTER, BEFORE, bare, schema
@@ -230,7 +230,16 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
 
 
 def _check_labels(database: Database, run: Run, column: str) -> None:
-    ((known, other),) = database.run("SELECT min(label), min(other_label) FROM text")
+    pairs = database.run("SELECT DISTINCT label, other_label FROM text")
+    labels = [label or other for label, other in pairs if label or other]
+    indices = class_indices(labels, run.manifest.labels)
+    misread = next((label for label, _ in pairs if label and run.manifest.labels[indices[label]] != label), None)
+    if misread is not None:
+        raise OptionError(
+            f"label_column is {column!r}, whose labels are indices, of which {misread!r} is also the name of another "
+            f"class, expected names: {', '.join(run.manifest.labels)!s:.200}"
+        )
+    known, other = (next((pair[side] for pair in pairs if pair[side]), None) for side in (0, 1))
     if known is None and other is not None:
         raise OptionError(
             f"label_column is {column!r}, which has {other!r:.80}, expected classes of the model: "

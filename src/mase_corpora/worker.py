@@ -15,11 +15,13 @@ from mase.attribution.attribution import Attribution
 from mase.defaults import is_real
 from mase.document import Document
 from mase.errors import NotPicklableError, OptionError
+from mase.methods import settings_of
 from mase.models.origin import identity_in_run
 from mase.models.scores import show_example
 from mase.platforms import asks_to_end
 from mase.progress import each
 from mase.provenance import environment
+from mase.solve.regression import Regression
 from mase.sources.rows import Item
 from mase.target import Question
 from mase.units.splitters import Function
@@ -91,6 +93,15 @@ def _check_lasting(explainer: "Explainer") -> None:
             f"units is {splitter.name}, which other processes and later runs cannot find by this name; expected a "
             "function of a module, or 're:' and a regular expression"
         )
+    strategy = explainer.method.strategy
+    parts = [strategy.design, strategy.estimator] if isinstance(strategy, Regression) else [strategy]
+    for part in (explainer.method.space, *parts):
+        _, unknown = settings_of(part)
+        if unknown:
+            raise OptionError(
+                f"{type(part).__name__} has the attributes {', '.join(unknown)}, of which a run cannot record whether "
+                "they are the same when it is resumed; expected a dataclass, whose fields are its settings"
+            )
     if explainer.zoom:
         raise OptionError(
             f"zoom is {explainer.zoom}, expected 0: a run keeps one row per unit; explain such texts one by one"

@@ -268,7 +268,7 @@ class _Server:
 
     async def explain(self, request: Request) -> Response:
         asked = await self._read(request, _Explanation)
-        n, most = asked.settings.n_samples, self._limits.n_samples
+        n, most = asked.settings.asked_samples, self._limits.n_samples
         if isinstance(n, int) and n > most:
             raise LimitError(f"n_samples is {n:,}, expected at most {most:,}")
         model = self._model(asked.model, asked.text)

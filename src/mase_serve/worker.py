@@ -23,6 +23,7 @@ from mase.document import Scalar, valid_text
 from mase.errors import CapabilityError, InvalidTextError, MaseError, ModelError, OptionError, WorkerError
 from mase.explainer import Explainer
 from mase.files import command, ending, pipes
+from mase.methods import parse
 from mase.models.base import Model
 from mase.models.language.answers import ANSWER, Generated
 from mase.models.language.base import Continuation
@@ -54,6 +55,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     long: Long | None = None
     fixed: tuple[str, ...] = ()
     background: dict[str, Scalar] = {}
+
+    @property
+    def asked_samples(self) -> NSamples | None:
+        """The number of samples, which may be given within the method."""
+        samples: NSamples | None = parse(self.method).options.get("n_samples", self.n_samples)
+        return samples
 
     @property
     def options(self) -> dict[str, Any]:

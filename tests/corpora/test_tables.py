@@ -48,6 +48,14 @@ def test_a_run_without_kept_columns_says_how_to_keep_them(tmp_path):
         mase.summarise(run, label_column=["label"])
 
 
+def test_labels_that_are_indices_are_not_read_as_names_of_other_classes(tmp_path):
+    model = mase.models.Callable(lambda texts: [[0.2, 0.8]] * len(texts), labels=["1", "2"])
+    table = [{"text": f"a good film {row}", "label": str(row % 2)} for row in range(4)]
+    run = mase.run(table, tmp_path / "run", model=model, n_samples=16, keep=["label"], engine="here")
+    with pytest.raises(OptionError, match=r"whose labels are indices, of which '1' is also the name"):
+        mase.summarise(run, label_column="label")
+
+
 @pytest.mark.parametrize("kept", [("Prediction", "Label", "label"), ("ERROR", "Row", "ID")])
 @pytest.mark.slow
 def test_kept_columns_of_earlier_runs_may_have_names_in_other_letters(tmp_path, kept):

@@ -200,6 +200,11 @@ def test_a_classifier_answers_nothing(client):
         (b'{"model": "%s", "text": "\\ud800"}' % JUDGE.encode(), 400, "OptionError"),
         (b'{"model": "%s", "text": "x", "settings": {"design": "x"}}' % JUDGE.encode(), 400, "OptionError"),
         (b'{"model": "%s", "text": "x", "settings": {"n_samples": 2001}}' % JUDGE.encode(), 413, "LimitError"),
+        (
+            b'{"model": "%s", "text": "x", "settings": {"method": "mase+n_samples=2001"}}' % JUDGE.encode(),
+            413,
+            "LimitError",
+        ),
         (b'{"model": "%s", "text": "%s"}' % (JUDGE.encode(), b"x" * 2001), 413, "LimitError"),
         (b'{"text": "%s"}' % (b"x" * 20_000), 413, "LimitError"),
         (b'{"model": "/etc/passwd", "text": "x"}', 404, "UnknownNameError"),

@@ -1,11 +1,14 @@
 """Parts that were written before 0.3, without a base class: they work, with a warning."""
 
-from dataclasses import dataclass
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from mase import Explainer
+from mase import Explainer, evaluate
 from mase.designs import Distribution
 from mase.designs.placement import single
 from mase.estimators.linear import LeastSquares
@@ -14,7 +17,7 @@ from mase.models import Callable
 from mase.procedures import PROCEDURES
 from mase.registry import completed
 from mase.solve.distributions import Covariance
-from mase.solve.problem import Design
+from mase.solve.problem import Design, Estimator
 from mase.spaces import SPACES
 from mase.testing import AdditiveClassifier
 
@@ -73,9 +76,6 @@ class OldProbe:
         self.inner, self.n_setup, self.batch_size = inner, inner.n_setup, inner.batch_size
         self.output, self.scale, self.start = inner.output, inner.scale, inner.start
 
-    def opened(self):
-        return self.inner.opened()
-
     def scores(self, coordinates, rows):
         return self.inner.scores(coordinates, rows)
 
@@ -113,3 +113,55 @@ def test_attributes_in_slots_are_kept():
         design = completed(OldCoins(seed=5), Design)
     assert (design.seed, design.shares, design.enumerates) == (5, (1.0,), False)
     assert isinstance(design, OldCoins)
+
+
+def test_a_model_without_a_base_class_is_evaluated():
+    with pytest.warns(DeprecationWarning, match=r"without a base class"):
+        evaluation = evaluate(OldModel(), ["A good film, not dull."], ["mase"], metrics=["delta-accuracy"])
+    assert evaluation.summaries("mase")[0].n == 1
+
+
+class Logged:
+    """A model that passes all but `bind` on to another one."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["inner"], name)
+
+    def bind(self, binding):
+        return self.inner.bind(binding)
+
+
+def test_what_a_part_passes_on_comes_before_the_defaults_of_the_base_class():
+    inner = Callable(lambda texts: [len(text) for text in texts], outputs="values")
+    with pytest.warns(DeprecationWarning, match="Logged without a base class"):
+        explainer = Explainer(Logged(inner), seed=1)
+    assert explainer.model.returns_values
+    assert explainer("A good film").scores.tolist() == Explainer(inner, seed=1)("A good film").scores.tolist()
+
+
+def test_completed_parts_are_pickled_replaced_and_changed():
+    with pytest.warns(DeprecationWarning, match="without a base class"):
+        design, estimator = completed(OldCoins(seed=5), Design), completed(OldEstimator(), Estimator)
+    again = pickle.loads(pickle.dumps(design))
+    assert (again.seed, type(again).__name__, isinstance(again, Design)) == (5, "OldCoins", True)
+    assert replace(design, seed=6).seed == 6
+    assert isinstance(pickle.loads(pickle.dumps(estimator)), Estimator)
+    estimator.factor = 2
+    assert pickle.loads(pickle.dumps(estimator)).factor == 2
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = estimator.nothing
+
+
+def test_the_warning_is_shown_at_the_line_of_the_user(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from mase.methods import resolve\n"
+        "class Mine:\n"
+        "    def fit(self, problem): ...\n"
+        "resolve('mase-mask', estimator=Mine())\n"
+    )
+    shown = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stderr
+    assert f"{script}:4: DeprecationWarning: the class Mine" in shown

@@ -37,10 +37,11 @@ from mase.metrics.tables import (
 )
 from mase.models.scores import show_example
 from mase.progress import ProgressBar
+from mase.registry import unknown
 from mase.render.figure import dot_plot, picture
 from mase.render.marks import inline
 from mase.render.wording import counted, percent_of_all
-from mase.sources.labelled import LabelledText, class_index, read_labelled, spellings
+from mase.sources.labelled import LabelledText, class_indices, read_labelled, spellings
 from mase.statistics import Difference, Summary
 
 # Errors about the model or the machine rather than a text: if the first text fails with one, all would.
@@ -105,12 +106,30 @@ class Source:
         """Return all rows in an order that depends on the seed alone, so that a larger sample extends a smaller one."""
         return [self.rows[index] for index in np.random.default_rng(seed).permutation(len(self.rows))]
 
-    def target(self, row: LabelledText, classes: tuple[str, ...]) -> int | None:
-        """Return the index of the true class of a row, or None if it has no label."""
-        if row.label is None:
-            return None
-        renamed = (self.renamed[label] for label in spellings(row.label) if label in self.renamed)
-        return class_index(next(renamed, row.label), classes)
+    def targets(self, classes: tuple[str, ...]) -> dict[str, int]:
+        """Return the index of the true class of each label, as the rows have it; a label that is no class is left out.
+
+        Raises
+        ------
+        UnknownNameError
+            If there are labels, and none is a class; or if a label was renamed to what is no class.
+        """
+        labels = dict.fromkeys(row.label for row in self.rows if row.label is not None)
+        renamed = {label: self._renamed(label) for label in labels}
+        indices = class_indices([label for label in labels if renamed[label] is None], classes)
+        for label, name in renamed.items():
+            if name is not None:
+                indices |= dict.fromkeys([label], _named_class(name, classes))
+        if labels and not indices:
+            error = unknown("label", next(iter(labels)), list(classes))
+            raise UnknownNameError(
+                f"{error}; no label of {self.path!r} is a class of the model, rename them with --label LABEL=CLASS"
+            )
+        return indices
+
+    def _renamed(self, label: str) -> str | None:
+        """Return the class that the user named for a label; None for none."""
+        return next((self.renamed[name] for name in spellings(label) if name in self.renamed), None)
 
     def check(self, evaluator: Evaluator) -> None:
         """Check for errors that concern every text, before any work is done."""
@@ -119,17 +138,6 @@ class Source:
         for file in self.given.values():
             for attribution in file.by_text.values():
                 check_model(attribution, evaluator.model)
-        labels = {row.label: row for row in self.rows if row.label is not None}
-        unknown = []
-        for row in labels.values():
-            try:
-                self.target(row, evaluator.model.labels)
-            except UnknownNameError as error:
-                unknown.append(error)
-        if labels and len(unknown) == len(labels):
-            raise UnknownNameError(
-                f"{unknown[0]}; no label of {self.path!r} is a class of the model, rename them with --label LABEL=CLASS"
-            )
 
     def attributions(self, row: LabelledText, on_error: OnError) -> dict[str, Any]:
         """Return the given attributions of a row by name; call `on_error` for those that are missing."""
@@ -182,12 +190,13 @@ def run_evaluation(
     tally, interruption = _Tally([], []), None
     with aside():
         source.check(evaluator)
+    targets = source.targets(evaluator.model.labels)
     with aside(), ProgressBar(min(n_texts, len(source.rows)), "evaluating", "evaluated") as progress:
         try:
             for row in source.drawn(evaluator.seed):
                 if len(tally.judged) == n_texts:
                     break
-                _take(evaluator, source, row, tally, progress, only_correct=only_correct)
+                _take(evaluator, source, targets, row, tally, progress, only_correct=only_correct)
         except KeyboardInterrupt as error:
             interruption = error
     if not tally.judged:
@@ -207,7 +216,14 @@ def run_evaluation(
 
 
 def _take(
-    evaluator: Evaluator, source: Source, row: LabelledText, tally: _Tally, progress: ProgressBar, *, only_correct: bool
+    evaluator: Evaluator,
+    source: Source,
+    targets: Mapping[str, int],
+    row: LabelledText,
+    tally: _Tally,
+    progress: ProgressBar,
+    *,
+    only_correct: bool,
 ) -> None:
     """Evaluate one row, unless it is left out. An error affects only this row, or one method on it."""
 
@@ -220,7 +236,7 @@ def _take(
     try:
         if row.error is not None:
             raise row.error
-        target = source.target(row, evaluator.model.labels)
+        target = _target(row, targets, evaluator.model.labels)
         unscored = evaluator.unscored(row.text)
         correct = target is not None and target == unscored.masker.prediction
         tally.n_labelled += target is not None
@@ -242,6 +258,21 @@ def _take(
         tally.n_missing += len(by_method) - known
         tally.judged.append(replace(judged, by_method=by_method))
         tally.rows.append(row.row)
+
+
+def _named_class(name: str, classes: Sequence[str]) -> int:
+    """Return the index of the class that an option names."""
+    indices = class_indices([name], classes)
+    if not indices:
+        raise unknown("label", name, list(classes))
+    return indices[name]
+
+
+def _target(row: LabelledText, targets: Mapping[str, int], classes: Sequence[str]) -> int | None:
+    """Return the index of the true class of a row, or None if it has no label."""
+    if row.label is None or row.label in targets:
+        return None if row.label is None else targets[row.label]
+    raise unknown("label", row.label, list(classes))
 
 
 _WIDEST = 10_000  # a file or a pipe has no fixed width

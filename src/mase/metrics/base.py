@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from mase.arrays import Floats, Ints, equal_fields
 from mase.attribution.response import ranking
@@ -31,6 +31,10 @@ class Column:
     better: Better
     share: bool = False
     headline: bool = True
+
+    def __post_init__(self) -> None:
+        if self.better not in get_args(Better):
+            raise OptionError(f"better is {self.better!r:.80}, expected 'higher' or 'lower'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from math import isnan
@@ -16,7 +16,7 @@ from mase.defaults import NSamples, Precision
 from mase.document import Document, Input, Scalar, check_texts
 from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
 from mase.explainer import Explainer
-from mase.methods import Method, Variant, describe, parse, resolve
+from mase.methods import Method, Variant, describe, parse, resolve, settings_of
 from mase.metrics import Operator, check_operator
 from mase.metrics.base import Column, Instance, Metric, Rescore, check_several, named_metrics
 from mase.metrics.given import align, per_text
@@ -250,18 +250,27 @@ def _named(method: str | Method) -> tuple[str, str | Method, dict[str, Any]]:
 
 def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:
     """Return the numbers of one text by one metric `(m,)`."""
-    values, n_columns = np.asarray(metric.evaluate(instance), dtype=np.float64), len(metric.columns)
-    if values.shape != (n_columns,):
+    returned, columns = metric.evaluate(instance), metric.columns
+    try:
+        values = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"metric {name!r} returned {returned!r:.80}, expected {len(columns)} numbers") from error
+    if values.shape != (len(columns),):
         raise ShapeError(
-            f"metric {name!r} returned numbers of shape {values.shape}, expected ({n_columns},): one for each column"
+            f"metric {name!r} returned numbers of shape {values.shape}, expected ({len(columns)},): one for each column"
         )
+    for column, value in zip(columns, values.tolist(), strict=True):
+        if column.share and value not in (0, 1) and not isnan(value):
+            raise OptionError(
+                f"metric {name!r} returned {value!r} for its column {column.name!r}, whose mean is a share of texts "
+                "(share=True), expected 0, 1 or NaN; leave share=True out for a mean of numbers"
+            )
     return values
 
 
 def metric_values(metric: Metric) -> dict[str, Any]:
     """Return the class and the settings of a metric."""
-    names: list[str] = [entry.name for entry in fields(metric)] if is_dataclass(metric) else []
-    settings = {name: getattr(metric, name) for name in names}
+    settings, _ = settings_of(metric)
     plain = {name: describe(value) if isinstance(value, Method) else value for name, value in settings.items()}
     return {"name": type(metric).__name__} | plain
 

@@ -12,7 +12,7 @@ from mase.defaults import check_integer, is_real
 from mase.document import Input
 from mase.errors import CapabilityError, EmptyTextError, NonFiniteError, OptionError, ShapeError
 from mase.metrics import OPERATORS, Operator, check_operator
-from mase.models.base import Binding, Model, Probe
+from mase.models.base import Binding, Model, Probe, probe_of
 from mase.models.batching import ask, check_start
 from mase.responses import probabilities
 from mase.rng import untouched
@@ -248,7 +248,7 @@ def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
     if reference not in model.references:
         known = ", ".join(dict.fromkeys([*model.references, "delete"]))
         raise CapabilityError(f"operator is {reference!r}, expected one that {model.name} has: {known}")
-    return model.bind(Binding.of(tokens, TokenMask(reference), words.of_token))
+    return probe_of(model, Binding.of(tokens, TokenMask(reference), words.of_token))
 
 
 @dataclass(frozen=True, slots=True)

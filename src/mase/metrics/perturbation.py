@@ -15,7 +15,7 @@ from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
 from mase.metrics.base import Column, Instance, Metric
 from mase.metrics.curves import check_scores
-from mase.models.base import Binding, Model, Probe, Wrapper
+from mase.models.base import Binding, Model, Probe, Wrapper, probe_of
 from mase.models.batching import ask
 from mase.responses import probabilities
 from mase.rng import generator, untouched
@@ -171,7 +171,7 @@ def _probe(instance: Instance, method: Method) -> Probe:
             "'token-scale'"
         )
     tokens = instance.model.encode(instance.document)
-    return instance.model.bind(Binding.of(tokens, method.space, instance.masker.words.of_token))
+    return probe_of(instance.model, Binding.of(tokens, method.space, instance.masker.words.of_token))
 
 
 class Nearby(Wrapper):
@@ -196,9 +196,9 @@ class Nearby(Wrapper):
             raise CapabilityError(
                 f"the method has {binding.n_coordinates} coordinates, expected {len(self.factors)}: one per word"
             )
-        probe = self.model.bind(binding)
+        probe = probe_of(self.model, binding)
         # Row 0 of a space with noise is noisy, but the response of the neighbour itself must be free of noise.
-        clean = self.model.bind(replace(binding, space=TokenScale(), sigma=0.0)) if binding.space.noisy else probe
+        clean = probe_of(self.model, replace(binding, space=TokenScale(), sigma=0.0)) if binding.space.noisy else probe
         start = clean.scores(self.factors[None, :], np.zeros(1, dtype=np.int64))
         return NearbyProbe(probe, self.factors, start)
 

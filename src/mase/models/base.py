@@ -13,6 +13,7 @@ from mase.attribution.response import Answer, Note
 from mase.document import Input
 from mase.errors import CapabilityError
 from mase.links import Contrast, Output
+from mase.registry import completed
 from mase.rng import stream_key
 from mase.spaces import Space
 from mase.text import Tokens
@@ -342,7 +343,7 @@ class Model:
 
 
 class Wrapper(Model):
-    """A model that delegates everything except `bind` to `model`."""
+    """A model that delegates everything that a classifier or a model of values must have, except `bind`, to `model`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -372,6 +373,16 @@ class Wrapper(Model):
         """Checksum of the weights."""
         return self.model.sha256
 
+    @property
+    def returns_values(self) -> bool:
+        """Whether its columns are values."""
+        return self.model.returns_values
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of links if it has no classes."""
+        return self.model.links
+
     def encode(self, text: Input) -> Tokens:
         """Return the tokens that the model reads."""
         return self.model.encode(text)
@@ -379,6 +390,11 @@ class Wrapper(Model):
     def predict(self, texts: Sequence[Input]) -> np.ndarray:
         """Return class probabilities `(n, k)` of the texts themselves."""
         return self.model.predict(texts)
+
+
+def probe_of(model: Model, binding: Binding) -> Probe:
+    """Return the probe of one text, also that of a model which was written before 0.3."""
+    return completed(model.bind(binding), Probe)
 
 
 # Packages whose classes hold a module as their attribute `module` and run it on other devices or in another precision.

@@ -10,6 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Note
 from mase.defaults import PRECISIONS, Precision, check_choice
+from mase.errors import ShapeError
 from mase.links import Contrast
 from mase.models.base import Probe
 from mase.models.batching import ask, ask_exchanged, check_batch_size, gathered
@@ -387,6 +388,8 @@ class Oracle:
 
     def _all_coordinates(self, coordinates: Floats) -> Floats:
         """Return rows of all coordinates of the probe, with 1 for the inactive ones."""
+        if np.ndim(coordinates) != 2 or coordinates.shape[1] != self.size:
+            raise ShapeError(f"coordinates have shape {np.shape(coordinates)}, expected (n, {self.size})")
         if self.size == len(self.probe.scale):
             return coordinates
         rows = np.ones((len(coordinates), len(self.probe.scale)))

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mase.arrays import Bools, Floats, Ints, equal_fields
-from mase.errors import ShapeError
+from mase.errors import OptionError, ShapeError
 from mase.solve.distributions import Components, Covariance, Mixture, TargetMixture, centred, no_scatter
 
 
@@ -361,6 +361,8 @@ class Estimate:
         ------
         ShapeError
             If they are not.
+        OptionError
+            If a variance is negative.
         """
         shape, spread = np.shape(self.gamma), np.shape(self.covariance)
         if shape != (p,) or spread not in {(p,), (p, p)}:
@@ -368,6 +370,9 @@ class Estimate:
                 f"an estimate has coefficients of shape {shape} with a covariance of shape {spread}, expected ({p},) "
                 f"with ({p}, {p}), or with ({p},) for variances alone: one for each coordinate"
             )
+        lowest = float(np.min(self.variances, initial=0.0))
+        if lowest < -1e-9 * float(np.max(np.abs(self.variances), initial=0.0)):
+            raise OptionError(f"an estimate has a variance of {lowest:.3g}, expected none below 0")
         for other_effect in self.other_effects.values():
             other_effect.check(p)
 

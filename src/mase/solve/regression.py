@@ -266,6 +266,8 @@ class Regression(Strategy):
     def _fit(self, oracle: Oracle, sample: Sample, responses: Floats, problem: Problem) -> Estimate:
         """Return the estimate: zeros if no response differs, and no sampling error if the sample is exhaustive."""
         estimate = self.estimator.fit(problem)
+        if not isinstance(estimate, Estimate):
+            raise _wrong_type(self.estimator, "fit", estimate, "an Estimate")
         estimate.check(problem.p)
         return self._without_rounding(oracle, sample, responses, estimate)
 
@@ -348,7 +350,7 @@ def together(
 
     What is drawn begins with the same random numbers for each class, and in each call.
     """
-    first = strategy.run(oracle, budget, deepcopy(rng), stopping)
+    first = _run(strategy, oracle, budget, deepcopy(rng), stopping)
     if not others:
         return first
     n_asked, n_clipped, solutions = oracle.cost.n_queries, oracle.cost.n_clipped, []
@@ -359,7 +361,7 @@ def together(
         again = None
         if first.answered is not None and not is_adaptive:
             again = strategy.solved_again(first.answered, other, stopping)
-        solutions.append(again or strategy.run(other, budget, deepcopy(rng), stopping))
+        solutions.append(again or _run(strategy, other, budget, deepcopy(rng), stopping))
     oracle.cost.n_clipped = n_clipped
     result = replace(first, cost=replace(oracle.cost), others=tuple(solutions))
     if oracle.cost.n_queries > n_asked:
@@ -374,3 +376,18 @@ def _note(method: str) -> Note:
         "its own and has evaluations of its own"
     )
     return Note("separately", message)
+
+
+def _run(strategy: Strategy, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
+    """Return what the strategy solves for, whose type is checked."""
+    solution = strategy.run(oracle, budget, rng, stopping)
+    if not isinstance(solution, Solution):
+        raise _wrong_type(strategy, "run", solution, "a Solution, as Solution.of(oracle, estimate) makes one")
+    return solution
+
+
+def _wrong_type(part: object, method: str, returned: object, expected: str) -> OptionError:
+    """Return the error for a part of a user that returns something else."""
+    return OptionError(
+        f"{type(part).__name__}.{method} returned a value of type {type(returned).__name__}, expected {expected}"
+    )

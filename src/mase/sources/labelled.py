@@ -3,13 +3,12 @@
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mase.document import Document, Scalar
 from mase.errors import DataError, MaseError
-from mase.registry import unknown
 from mase.sources.files import TableRow, read_rows
 from mase.sources.rows import DocumentColumns, Fields, missing_column, string_of
 from mase.target import label_index
@@ -173,21 +172,38 @@ class _Columns:
         return LabelledText(number, text, string_of(label) or None)
 
 
-def class_index(label: str, classes: Sequence[str]) -> int:
-    """Return the index of the class that a label names, by its name or its index, in any of its `spellings`.
+def class_indices(labels: Iterable[str], classes: Sequence[str]) -> dict[str, int]:
+    """Return the index of the class that each label of a column means; a label that is no class is left out.
+
+    Labels are names of classes or, all of them, indices. So 0, 1 and 2 are the first three classes also where classes
+    are called 1, 2 and 3. Labels of both kinds are understood if no class is called by a number. A whole number may be
+    written as a decimal (see `spellings`).
 
     Examples
     --------
-    >>> class_index("pos", ("neg", "pos")), class_index("0", ("neg", "pos")), class_index("1.0", ("neg", "pos"))
-    (1, 0, 1)
+    >>> class_indices(["pos", "neg"], ("neg", "pos")), class_indices(["0", "1.0"], ("neg", "pos"))
+    ({'pos': 1, 'neg': 0}, {'0': 0, '1.0': 1})
+    >>> class_indices(["0", "1", "2"], ("1", "2", "3")), class_indices(["1", "2", "3"], ("1", "2", "3"))
+    ({'0': 0, '1': 1, '2': 2}, {'1': 0, '2': 1, '3': 2})
     """
-    for name in spellings(label):
-        named = label_index(classes, name)
-        if named is not None:
-            return named
-        if name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(classes):
-            return int(name)
-    raise unknown("label", label, list(classes))
+    labels = dict.fromkeys(labels)
+    named, numbered = ({label: read(label, classes) for label in labels} for read in (_by_name, _by_number))
+    if None in named.values() and None not in numbered.values():
+        named = numbered
+    elif not any(name.isdecimal() for label in classes for name in spellings(label)):
+        named = {label: numbered[label] if index is None else index for label, index in named.items()}
+    return {label: index for label, index in named.items() if index is not None}
+
+
+def _by_name(label: str, classes: Sequence[str]) -> int | None:
+    found = (label_index(classes, name) for name in spellings(label))
+    return next((index for index in found if index is not None), None)
+
+
+def _by_number(label: str, classes: Sequence[str]) -> int | None:
+    name = spellings(label)[-1]
+    is_index = name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(classes)
+    return int(name) if is_index else None
 
 
 def spellings(label: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from mase.document import Document
@@ -410,8 +411,10 @@ class Function:
 
     @property
     def lasting(self) -> bool:
-        """Whether the name means the same function in another process: it is one of a module, and no lambda."""
-        return "<" not in getattr(self.function, "__qualname__", "<")
+        """Whether the name means the same function in another process: it is no lambda, and no method of an object."""
+        owner = getattr(self.function, "__self__", None)
+        named = owner is None or isinstance(owner, type | ModuleType)
+        return named and "<" not in getattr(self.function, "__qualname__", "<")
 
     @property
     def name(self) -> str:

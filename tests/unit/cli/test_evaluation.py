@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.labelled_texts import LABELS, TEXTS
+from tests.labelled_texts import LABELS, TEXTS, predict
 
 import mase
 from mase.errors import DataError, ModelError
@@ -35,6 +35,16 @@ def test_only_correct_leaves_out_the_others_and_tells_the_accuracy(run, table):
     none = run("-i", table(labels=["neg", "pos", "neg", "pos", "neg", "neg"]), "--only-correct")
     assert none.exit_code == 1
     assert "could be evaluated and is classified correctly" in none.stderr
+
+
+def test_a_column_of_numbers_is_read_in_one_way(run, table, monkeypatch):
+    """Classes are called 1 and 2, labels are 0 and 1: indices, of which one is also the name of another class."""
+    model = mase.models.Callable(predict, labels=["1", "2"])
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: model)
+    labels = [str(index) for index in predict(TEXTS).argmax(1)]
+    for written in (labels, [model.labels[int(label)] for label in labels]):
+        document = json.loads(run("-i", table(labels=written), "--json").stdout)
+        assert document["accuracy"] == {"share": 1.0, "n": 6}
 
 
 def test_labels_of_a_table_can_be_renamed(run, table):

@@ -244,12 +244,28 @@ class Fixed(Metric):
         return self.numbers
 
 
-@pytest.mark.parametrize("numbers", [np.array([1.0, 2.0]), np.array([]), 1.0, np.array([[1.0]]), None])
+@pytest.mark.parametrize("numbers", [np.array([1.0, 2.0]), np.array([]), 1.0, np.array([[1.0]]), None, ["a"]])
 def test_a_metric_gives_one_number_for_each_of_its_columns(numbers):
     model, metrics = Callable(lambda texts: [[0.5, 0.5] for _ in texts]), {"fine": Fixed([1]), "mine": Fixed(numbers)}
     evaluator = Evaluator(model, methods=["random"], metrics=metrics)
     with pytest.raises(ShapeError, match="'mine'"):
         evaluator("a good film")
+
+
+class Share(Fixed):
+    @property
+    def columns(self):
+        return (Column("share", "higher", share=True),)
+
+
+def test_a_share_of_texts_is_of_ones_among_zeros():
+    model = Callable(lambda texts: [[0.5, 0.5] for _ in texts])
+    assert evaluate(model, ["a film"], ["random"], metrics={"x": Share([1])}).summaries("random")[0].mean == 1
+    for number in (0.5, 2.0):
+        with pytest.raises(OptionError, match=rf"returned {number} for its column 'share'.*expected 0, 1 or NaN"):
+            evaluate(model, ["a film"], ["random"], metrics={"x": Share([number])})
+    with pytest.raises(OptionError, match="better is 'high', expected 'higher' or 'lower'"):
+        Column("loss", "high")
 
 
 def stars(texts):

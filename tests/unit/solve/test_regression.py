@@ -9,18 +9,20 @@ import pytest
 from tests.regressions import run
 
 import mase
+from mase import Explainer
 from mase.errors import OptionError, ShapeError
 from mase.estimators import ESTIMATORS
 from mase.estimators.linear import LeastSquares
 from mase.links import Contrast, Output
-from mase.methods import METHODS, resolve
+from mase.methods import METHODS, Method, resolve
 from mase.pipeline import measure
 from mase.responses import respond
 from mase.solve.oracle import AUTO_QUERY, Oracle
 from mase.solve.problem import Estimate, Estimator
 from mase.solve.regression import Regression
-from mase.solve.strategy import NEVER, Stopping
-from mase.testing import FunctionProbe, smooth
+from mase.solve.strategy import NEVER, Stopping, Strategy
+from mase.spaces import SPACES
+from mase.testing import AdditiveClassifier, FunctionProbe, smooth
 
 TEXT = "A dull start, but the last hour is wonderful"
 
@@ -243,6 +245,38 @@ def test_an_estimator_returns_one_coefficient_for_each_coordinate(shapes):
     gamma, covariance = map(np.ones, shapes)
     with pytest.raises(ShapeError, match=r"expected \(4,\)"):
         run(smooth(4, seed=1), "mase-mask", estimator=Fixed(Estimate(gamma, covariance, 1.0)))
+
+
+def test_what_parts_return_is_checked():
+    for value in (None, np.ones(4)):
+        with pytest.raises(OptionError, match=r"Fixed\.fit returned a value of type .*, expected an Estimate"):
+            run(smooth(4, seed=1), "mase-mask", estimator=Fixed(value))
+    with pytest.raises(OptionError, match="a variance of -1, expected none below 0"):
+        run(smooth(4, seed=1), "mase-mask", estimator=Fixed(Estimate(np.ones(4), -np.eye(4), 1.0)))
+
+
+@dataclass(frozen=True)
+class Asks(Strategy):
+    """A strategy that asks one row of ones, `width` coordinates wide, and returns nothing."""
+
+    width: int
+
+    def run(self, oracle, budget, rng, stopping):
+        oracle.responses(np.ones((1, self.width)))
+
+
+@pytest.mark.parametrize(
+    ("width", "error", "match"),
+    [
+        (3, ShapeError, r"shape \(1, 3\), expected \(n, 4\)"),
+        (5, ShapeError, r"shape \(1, 5\), expected \(n, 4\)"),
+        (4, OptionError, r"Asks\.run returned a value of type NoneType, expected a Solution"),
+    ],
+)
+def test_what_strategies_ask_and_return_is_checked(width, error, match):
+    method = Method("asks", "One row.", SPACES["token-mask"](), Asks(width), n_samples=32)
+    with pytest.raises(error, match=match):
+        Explainer(AdditiveClassifier({"good": 0.25}), method=method)("a good film here")
 
 
 P = 16

@@ -4,18 +4,25 @@ import os
 
 import pytest
 
-from mase.errors import DataError, UnknownNameError
-from mase.sources.labelled import class_index, read_labelled
+from mase.errors import DataError
+from mase.sources.labelled import class_indices, read_labelled
 
 
 def test_labels_are_names_or_indices():
-    assert [class_index(label, ("neg", "pos")) for label in ("pos", "neg", "1", "0")] == [1, 0, 1, 0]
-    assert class_index("1", ("1", "0")) == 0  # a name comes first
-    assert class_index("cafe\u0301", ("noir", "caf\xe9")) == 1
-    assert [class_index(label, ("1", "1.0")) for label in ("1.0", "1.00", "0.0")] == [1, 0, 0]
+    assert class_indices(["pos", "neg"], ("neg", "pos")) == {"pos": 1, "neg": 0}
+    assert class_indices(["pos", "1", "0"], ("neg", "pos")) == {"pos": 1, "1": 1, "0": 0}
+    assert class_indices(["1", "0"], ("1", "0")) == {"1": 0, "0": 1}  # names come first
+    assert class_indices(["cafe\u0301"], ("noir", "caf\xe9")) == {"cafe\u0301": 1}
+    assert class_indices(["1.0", "1.00"], ("1", "1.0")) == {"1.0": 1, "1.00": 0}
     for wrong in ("2", "positive", "-1", "1" * 5000, "2.0", "0.5", "1.", ""):
-        with pytest.raises(UnknownNameError, match="known: neg, pos"):
-            class_index(wrong, ("neg", "pos"))
+        assert class_indices(["pos", wrong], ("neg", "pos")) == {"pos": 1}
+
+
+def test_a_column_of_numbers_is_read_in_one_way():
+    stars = ("1", "2", "3")
+    assert class_indices(["0", "2", "1"], stars) == {"0": 0, "2": 2, "1": 1}  # indices, for 0 is no name
+    assert class_indices(["1", "2", "5"], stars) == {"1": 0, "2": 1}  # names, for 5 is neither
+    assert class_indices(["0", "1", "2", "3"], stars) == {"1": 0, "2": 1, "3": 2}
 
 
 def test_an_empty_cell_and_null_are_no_label(tmp_path):

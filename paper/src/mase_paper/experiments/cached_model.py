@@ -14,7 +14,7 @@ import numpy as np
 
 from mase.arrays import Floats, Ints
 from mase.links import Output
-from mase.models.base import Binding, Model, Probe, Wrapper
+from mase.models.base import Binding, Model, Probe, Wrapper, probe_of
 from mase_paper.experiments.answers import Answer, Answers
 
 __all__ = ["CachedModel"]
@@ -71,7 +71,7 @@ class CachedModel(Wrapper):
 
     def bind(self, binding: Binding) -> Probe:
         """Return the caching probe of one text."""
-        probe = self.model.bind(binding)
+        probe = probe_of(self.model, binding)
         noise = (binding.noise_key, binding.sigma) if binding.space.noisy else None
         key = repr((binding.tokens.text, binding.space, binding.coordinate_of_token.tolist(), noise)).encode()
         return _CachedProbe(probe, self._cache, key, binding.space.noisy)

@@ -25,6 +25,7 @@ from mase.models.language.base import (
     Labels,
     LanguageModel,
     Prompt,
+    log_probabilities,
 )
 from mase.models.language.prompts import Template
 from mase.models.origin import Reopened, reads_of
@@ -193,7 +194,7 @@ class GivenAnswer(PromptModel):
     def scores(self, texts: Sequence[Content]) -> Floats:
         """Return the log-probabilities `(n, k)` of the columns after n prompts, given the contents of their fields."""
         prompts = [self._prompt(text) for text in texts]
-        answer, *others = self.language_model.log_probabilities(prompts, self._answers)
+        answer, *others = log_probabilities(self.language_model, prompts, self._answers)
         whole = [table.sum(axis=1) for table in (answer, *others)]
         return np.stack([whole[0], *(answer[:, tokens].sum(axis=1) for tokens in self._columns), *whole[1:]], axis=1)
 
@@ -461,7 +462,7 @@ class LabelWords(Reopened, PromptModel):
         ModelError
             If a prompt is too long, or the model fails.
         """
-        tables = self.language_model.log_probabilities([self._prompt(text) for text in texts], self.answers)
+        tables = log_probabilities(self.language_model, [self._prompt(text) for text in texts], self.answers)
         return np.stack([table.sum(axis=1) for table in tables], axis=1)
 
     def _prompt(self, content: Content) -> Prompt:

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from mase.arrays import Floats
-from mase.errors import ShapeError
+from mase.errors import ModelError, ShapeError
 from mase.text import Span
 
 if TYPE_CHECKING:
@@ -125,3 +127,37 @@ class LanguageModel:
     def description(self) -> "LanguageDescription | None":
         """What it was taken for; None if it does not say."""
         return None
+
+
+# How far above 0 the logarithm of a probability may be, by rounding in half precision.
+_ROUNDING = 1e-2
+
+
+def log_probabilities(model: LanguageModel, prompts: Sequence[Prompt], answers: Sequence[Continuation]) -> list[Floats]:
+    """Return `model.log_probabilities(prompts, answers)`, whose shapes and signs are checked.
+
+    Raises
+    ------
+    ModelError
+        If it returns anything else than logarithms of probabilities.
+    """
+    returned = model.log_probabilities(prompts, answers)
+    shapes = [(len(prompts), len(answer)) for answer in answers]
+    try:
+        tables = [np.add(table, 0.0) for table in returned]  # of floats, of the same precision
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{model.name} returned {returned!r:.80}, expected arrays of log-probabilities of the shapes {shapes}"
+        ) from error
+    if [table.shape for table in tables] != shapes:
+        raise ModelError(
+            f"{model.name} returned log-probabilities of the shapes {[table.shape for table in tables]}, expected "
+            f"{shapes}: prompts by tokens of each answer"
+        )
+    highest = max((float(table.max(initial=-np.inf)) for table in tables), default=0.0)
+    if highest > _ROUNDING:
+        raise ModelError(
+            f"{model.name} returned {highest:.3g} as a log-probability, expected numbers <= 0: natural logarithms of "
+            "probabilities, not the probabilities or their losses"
+        )
+    return tables

@@ -10,7 +10,7 @@ from tests.unit.models.language.fake import Fake
 
 import mase
 from mase.document import Document, Field
-from mase.errors import CapabilityError, InvalidTextError, OptionError
+from mase.errors import CapabilityError, InvalidTextError, ModelError, OptionError
 from mase.models import CausalLM, LabelWords
 from mase.models.language.answers import Generated, GivenAnswer, columns_of
 from mase.models.language.base import Continuation
@@ -240,3 +240,35 @@ def test_half_precision_is_that_of_the_language_model(colours, monkeypatch):
     full = colours.predict(["the sky is red"])
     np.testing.assert_allclose(half.predict(["the sky is red"]), full, atol=0.1)
     assert LabelWords(Fake({}), ["yes", "no"]).half() is None
+
+
+class Wrong(Fake):
+    """A language model that returns something else than log-probabilities."""
+
+    def __init__(self, change):
+        super().__init__({"old": 1.0})
+        self.change = change
+
+    def log_probabilities(self, prompts, answers):
+        return self.change(super().log_probabilities(prompts, answers))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda tables: [-table for table in tables], "as a log-probability, expected numbers <= 0"),
+        (lambda tables: [np.exp(table) for table in tables], "as a log-probability, expected numbers <= 0"),
+        (lambda tables: None, "returned None, expected arrays"),
+        (lambda tables: [table[1:] for table in tables], "of the shapes .*, expected .*: prompts by tokens"),
+        (lambda tables: [table.sum(axis=1) for table in tables], "of the shapes"),
+    ],
+)
+def test_what_is_no_log_probability_is_refused(change, match):
+    with pytest.raises(ModelError, match=match):
+        mase.cite(Wrong(change), context="The old house. A new one.", query="Which?")
+
+
+def test_lists_are_arrays():
+    context = {"context": "The old house. A new one.", "query": "Which?"}
+    lists = Wrong(lambda tables: [table.tolist() for table in tables])
+    assert mase.cite(lists, **context).scores.tolist() == mase.cite(Fake({"old": 1.0}), **context).scores.tolist()
