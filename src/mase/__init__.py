@@ -50,6 +50,11 @@ _OF_CORPORA = {
     "run": "mase_corpora.running",
     "summarise": "mase_corpora.summary",
 }
+# Modules that the documents name, so that none of them needs an import of its own.
+_MODULES = (
+    "attribution", "designs", "errors", "estimators", "links", "methods", "metrics", "models", "notebook", "options",
+    "procedures", "progress", "spaces", "testing", "units",
+)  # fmt: skip
 # Names that are deprecated, and where they are from now on.
 _FORMER = {
     "Attributions": "mase.attribution",
@@ -75,13 +80,13 @@ if not TYPE_CHECKING:  # or else checkers would know every name, misspelt ones t
             "evaluate": "mase.metrics.evaluation",
             "explain": "mase.explainer",
             "load": "mase.attribution.json",
-            "models": "mase.models",
         }
+        | {name: f"mase.{name}" for name in _MODULES}
         | _OF_CORPORA
         | _FORMER,
         needs={name: [("pyarrow", "corpora"), ("duckdb", "corpora")] for name in ("compare", "summarise")}
         | {name: [("pyarrow", "corpora")] for name in ("open_run", "run")}
-        | {"Widget": [("anywidget", "notebook")]},
+        | {name: [("anywidget", "notebook")] for name in ("Widget", "notebook")},
     )
 
     def __getattr__(name):

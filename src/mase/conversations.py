@@ -108,6 +108,8 @@ def _tested(attribution: Attribution, model: ChatAnswer, k: int) -> Attribution:
     try:
         replies = model.chat.replies([(model.messages(content), 0) for content in (*without, *only)])
     except BudgetSpentError as error:
+        if any(note.code == "budget-spent" for note in attribution.notes):
+            return attribution
         return replace(attribution, notes=(*attribution.notes, Note("budget-spent", f"{error}; there is no evidence")))
     values = model.measures[model.labels[0]]([reply.text for reply in replies], model.answer.text)
     both = zip((*best, *best), values, strict=True)

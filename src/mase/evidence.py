@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from mase.arrays import Floats, Ints
-from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.attribution.evidence import NO_LABEL, Changed, Evidence, FlipSet
 from mase.defaults import is_integer
 from mase.errors import OptionError
 from mase.links import Contrast, Output
@@ -228,8 +228,7 @@ class MaskedPredictions:
             if not smallest:
                 break
         (scores,) = self.scores([self._without(units)])
-        told, probability = self._told(scores), self.reading.predictions(scores[None])[0]
-        return FlipSet(units, self.labels[told], float(probability[told]), smallest)
+        return FlipSet(units, *self._told(scores), smallest)
 
     def _affordable(self, sets: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         """Return the first sets, as many as can be masked within the budget."""
@@ -243,19 +242,26 @@ class MaskedPredictions:
     def _is_other(self, scores: Floats) -> bool:
         if self.reading.multilabel:
             return bool(self.reading.predictions(scores[None])[0, self.target] < 0.5)
-        return self.reading.best(scores) != self.target
+        return self._told(scores)[0] != self.labels[self.target]
 
-    def _told(self, scores: Floats) -> int:
-        """Return the class whose probability is told of: the predicted one, or of separate questions the explained."""
-        return self.target if self.reading.multilabel else self.reading.best(scores)
+    def _told(self, scores: Floats) -> tuple[str, float]:
+        """Return the class that is told of and its probability: the predicted one, or of separate questions the target.
+
+        It is `NO_LABEL` if more answers of a chat model have no label than any label has.
+        """
+        probabilities = self.reading.predictions(scores[None])[0]
+        told = self.target if self.reading.multilabel else self.reading.best(scores)
+        unread = 1 - float(probabilities.sum()) if self.probe.answers_only else 0.0
+        if unread > probabilities[told]:
+            return NO_LABEL, unread
+        return self.labels[told], float(probabilities[told])
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
         response = float(self.reading.responses(scores[None])[0])
         if self.reading.of_values:
             return Changed(units, self.labels[self.target], None, None, response)
-        probability = self.reading.predictions(scores[None])[0]
-        told = self._told(scores)
-        return Changed(units, self.labels[told], float(probability[told]), float(probability[self.target]), response)
+        own = float(self.reading.predictions(scores[None])[0, self.target])
+        return Changed(units, *self._told(scores), own, response)
 
     def _without(self, units: Iterable[int]) -> Floats:
         row = np.ones(len(self.probe.scale))

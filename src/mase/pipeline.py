@@ -210,6 +210,7 @@ def units_of(tokens: Tokens, words: Words) -> tuple[Unit, ...]:
 
 
 _N_TRIAL = 8
+_LEAST_REQUESTS = 2  # for the scores of a chat model: a half of the parts, and the other one
 
 _HARD = Note(
     "hard-labels",
@@ -574,7 +575,8 @@ class Measurement:
         try:
             return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
         except BudgetSpentError as error:
-            untested = solution.noted(Note("budget-spent", f"{error}; there is no evidence"))
+            told = any(note.code == "budget-spent" for note in solution.notes)
+            untested = solution if told else solution.noted(Note("budget-spent", f"{error}; there is no evidence"))
             return bound.attribution(untested, settings, self.seed)
 
     def _reporter(self, bound: BoundText, listener: Listener, settings: Mapping[str, Any], n_samples: int) -> Reporter:
@@ -596,7 +598,13 @@ class Measurement:
             at_first = n_for_scores(n_samples, self.n_tested) - bound.n_trial
             most, stopping = self.method.rule.most, Stopping(certain_place=max(1, at_first))
         n_reserved = bound.n_trial + probe.n_reserved
-        for_scores = max(1, n_for_scores(most, self.n_tested, **_few(probe)) - n_reserved)
+        left = n_for_scores(most, self.n_tested, **_few(probe)) - n_reserved
+        if probe.answers_only and left < _LEAST_REQUESTS <= most:
+            raise OptionError(
+                f"n_samples is {most:,}, but {most - left:,} requests are for the whole text and to test the scores, "
+                f"expected at least {most - left + _LEAST_REQUESTS:,}"
+            )
+        for_scores = max(1, left)
         first, *others = bound.targets
         return measure(
             probe,

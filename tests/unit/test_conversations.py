@@ -206,7 +206,7 @@ def test_a_run_is_repeated_from_its_archive(tmp_path):
 @pytest.mark.parametrize("n_kept", [1, 7, 20])
 def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, n_kept):
     archive, again = tmp_path / "a", Counted()
-    first = mase.cite(Chat(look_up, name="m"), archive=archive, **CONTEXT)
+    first = mase.cite(Chat(Counted(), name="m"), archive=archive, **CONTEXT)
     lines = archive.read_bytes().splitlines(keepends=True)
     archive.write_bytes(b"".join(lines[:n_kept]) + lines[n_kept][:50])
     second = mase.cite(Chat(again, name="m"), archive=archive, **CONTEXT)
@@ -240,6 +240,20 @@ def test_money_ends_it_early_and_honestly():
     assert int(re.search(r"([\d,]+) tokens", note.message)[1].replace(",", "")) <= 1.05 * 35 * 105
     with pytest.raises(BudgetSpentError, match="max_total_tokens"):
         mase.cite(Chat(call, max_total_tokens=500), **CONTEXT)
+
+
+def test_what_was_not_asked_is_not_counted():
+    call = Counted()
+    context = " ".join(f"Sentence {i} is here." for i in range(12)) + " Ada pays."
+    found = mase.cite(Chat(call, max_total_tokens=1500), context=context, query="Who?", answer="Ada pays.")
+    assert call.n == found.fit.n_queries
+    assert codes(found).count("budget-spent") == 1
+
+
+@pytest.mark.parametrize("n_samples", [2, 5])
+def test_too_few_requests_are_told_as_they_were_given(n_samples):
+    with pytest.raises(OptionError, match=rf"n_samples is {n_samples}, but 4 requests are for .*, expected at least 6"):
+        mase.cite(Chat(look_up), n_samples=n_samples, **CONTEXT)
 
 
 def test_the_result_is_saved_and_shown(tmp_path):

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from mase.attribution.attribution import Attribution
 
 
+# What stands for the class where a chat model names none.
+NO_LABEL = "no label"
+
+
 @dataclass(frozen=True, slots=True)
 class Changed:
     """The prediction for a changed document.
@@ -29,7 +33,8 @@ class Changed:
         Indices of the units that are masked (or kept, while all others are masked), best first.
     label, probability
         The most probable class and its probability; of separate questions (multi-label), those of the explained class;
-        for a model of values, the explained one and None.
+        for a model of values, the explained one and None. If most answers of a chat model have no label, `NO_LABEL` and
+        their share.
     target_probability
         Probability of the explained class; None for a value.
     response

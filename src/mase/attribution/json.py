@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from mase.attribution.attribution import Attribution, Token, Unit, Window
-from mase.attribution.evidence import Changed, Evidence, FlipSet
+from mase.attribution.evidence import NO_LABEL, Changed, Evidence, FlipSet
 from mase.attribution.response import Answer, Fit, Interaction, Note, Prediction, Response, error_of, ranking
 from mase.defaults import AUTO, Precision, check_n_samples
 from mase.document import Field, Scalar
@@ -384,7 +384,7 @@ def _evidence(evidence: Evidence, attribution: Attribution) -> Iterator[str]:
             yield from _unit(path, unit, attribution)
         if not item.units or len(set(item.units)) < len(item.units):
             yield f"{path}: 'units' is {list(item.units)!r:.60}, expected at least one, each once"
-        if item.label not in labels:
+        if item.label not in (*labels, NO_LABEL):
             yield f"{path}: 'label' is {item.label!r:.40}, expected one of {listed(labels)}"
         low, high = -HALF_PRECISION, 1 + HALF_PRECISION
         if (item.probability is None) is not bool(attribution.prediction.values):

@@ -86,7 +86,8 @@ def taken(given: dict[str, Any], *more: str) -> dict[str, Any]:
 
     They have to be given with --chat.
     """
-    result = {name: value for name in (*_SHARED, *more) if (value := given.pop(name)) not in (None, False)}
+    values = {name: given.pop(name) for name in (*_SHARED, *more)}
+    result = {name: value for name, value in values.items() if value is not None and value is not False}
     without = next((name for name in result if name != "chat"), None)
     if without is not None and "chat" not in result:
         raise click.UsageError(f"got {_option(without)} without --chat, expected both")

@@ -62,10 +62,13 @@ class Masker:
     def flipped(self, probabilities: Floats, target: int) -> Bools:
         """Return whether class probabilities `(n, k)` no longer predict `target` `(n,)`.
 
-        In single-label classification, another class is the most probable one. Of equally probable classes the first
-        counts. In multi-label classification, the probability of the target is below 0.5; other classes do not matter.
+        In single-label classification, another class is the most probable one, or none is named, as by a chat model.
+        Of equally probable classes the first counts. In multi-label classification, the probability of the target is
+        below 0.5; other classes do not matter.
         """
-        return np.asarray(probabilities[:, target] < 0.5 if self.multilabel else probabilities.argmax(axis=1) != target)
+        if self.multilabel:
+            return np.asarray(probabilities[:, target] < 0.5)
+        return np.asarray((probabilities.argmax(axis=1) != target) | ~probabilities.any(axis=1))
 
     def probabilities(self, kept: Bools) -> Floats:
         """Return class probabilities `(n, k)` for rows of kept words `(n, w)`; equal rows are evaluated once."""

@@ -10,7 +10,7 @@ import numpy as np
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Note
 from mase.defaults import PRECISIONS, Precision, check_choice
-from mase.errors import ShapeError
+from mase.errors import BudgetSpentError, ShapeError
 from mase.links import Contrast
 from mase.models.base import Probe
 from mase.models.batching import ask, ask_exchanged, check_batch_size, gathered
@@ -342,7 +342,12 @@ class Oracle:
         """Return the scores `(n, k)` of rows `(n, p)` of all coordinates, counted and checked."""
         first = self._count(len(rows))
         evaluate = partial(ask, self.probe, batch_size=self.options.rows, first=first, watch=self.cost)
-        return self.count_clipped(self.consistency.checked(evaluate, rows, first, self._repeats))
+        try:
+            return self.count_clipped(self.consistency.checked(evaluate, rows, first, self._repeats))
+        except BudgetSpentError:
+            if len(rows) <= self._batch_size:  # then none of them was asked
+                self._count(-len(rows))
+            raise
 
     def _try_half_precision(self, rows: Floats | None = None) -> None:
         """Switch to half precision if it is requested, supported and precise enough on some rows."""

@@ -221,7 +221,8 @@ def negligible(oracle: Oracle, scores: Floats) -> str | None:
     if not output.has_classes:
         return None
     every = np.concatenate([oracle.start, scores])
-    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS)):
+    own = () if oracle.link == "probability" else ((oracle.link, _TRIFLE_OF_ODDS),)
+    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS), *own):
         changes = respond(every, output, link, oracle.target)
         if np.abs(changes[1:] - changes[0]).max(initial=0.0) >= least:
             return None

@@ -16,6 +16,9 @@ TALK = [
 ]
 
 
+MESSAGES = ["--messages", "chat.json"]
+
+
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -125,12 +128,16 @@ def test_limits_and_keys_are_passed_on(command, monkeypatch):
         (["cite", "--chat", "-m", "name", "--messages", "chat.json"], "--chat without --server"),
         (["cite", "-m", "name"], "Missing option '--context'"),
         (["cite", "--chat", "--server", "http://127.0.0.1:9", "--messages", "a.txt"], "JSON list of messages"),
-        (["explain", "--chat", "-m", "x.py:f", "--temperature", "1", "x"], "--temperature with code"),
+        (["explain", "--chat", "-m", "x.py:f", "--temperature", "0", "x"], "--temperature with code"),
+        (
+            ["cite", "--chat", "--server", "http://x", "-m", "x", "--prices", "1,1", "--max-cost", "0", *MESSAGES],
+            "is 0.0",
+        ),
         (["cite", "--chat", "--prices", "1", "--messages", "chat.json"], "expected IN,OUT"),
     ],
 )
 def test_wrong_options_are_told(command, arguments, message):
-    found = command(*arguments, code=1 if "JSON" in message else 2)
+    found = command(*arguments, code=1 if "JSON" in message or "is 0.0" in message else 2)
     assert message in " ".join(found.stderr.split())
 
 

@@ -10,6 +10,7 @@ from scipy.special import comb
 from tests.exact_interactions import banzhaf, shapley
 from tests.regressions import run
 
+from mase import Explainer
 from mase.attribution import LISTED
 from mase.designs import DESIGNS
 from mase.designs.adaptive import Focused
@@ -18,12 +19,23 @@ from mase.estimators import ESTIMATORS
 from mase.estimators.kernel_ridge import KernelRidge
 from mase.estimators.linear import LeastSquares
 from mase.methods import resolve
+from mase.models import Callable
 from mase.pipeline import measure
 from mase.solve.distributions import Components, Covariance, covariance
 from mase.solve.problem import Distribution, Estimate, Estimator, Problem
 from mase.solve.quality import adjusted_r2, condition, held_out_r2, split_half
 from mase.solve.strategy import Stopping
 from mase.testing import FunctionProbe, linear, smooth
+
+
+def test_what_changes_between_other_classes_matters():
+    """The explained class keeps its probability, but not its margin over another class."""
+    model = Callable(lambda texts: [[0.49, 0.01, 0.5] if "dull" in text else [0.25, 0.25, 0.5] for text in texts])
+    assert Explainer(model)("dull film").verdict.matters
+    other = Callable(lambda texts: [[0.2, 0.3, 0.5] if "dull" in text else [0.6, 0.3, 0.1] for text in texts])
+    assert Explainer(other)("dull film", target=1).verdict.matters
+    same = Callable(lambda texts: [[0.25 + 1e-5 * ("dull" in text), 0.25, 0.5] for text in texts])
+    assert not Explainer(same)("dull film").verdict.matters
 
 
 def test_noise_among_irrelevant_words_is_not_unstable():

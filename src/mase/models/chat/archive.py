@@ -56,15 +56,20 @@ class Request:
     parameters: Mapping[str, Any]  # sent with every request, as plain JSON types
     messages: Sequence[Message]
     repeat: int = 0  # of a model whose answers vary
+    code: str = ""  # of a function: see `mase.models.chat.code`
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "code" or value}
 
     @cached_property
     def key(self) -> str:
         """The checksum of all of this."""
-        return hashlib.sha256(json.dumps([*asdict(self).values()], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*self._fields.values()], sort_keys=True).encode()).hexdigest()
 
     def line(self, reply: Reply) -> bytes:
         """Return the line of the archive that holds an answer."""
-        return json.dumps({"schema": SCHEMA, **asdict(self), "reply": asdict(reply)}).encode() + b"\n"
+        return json.dumps({"schema": SCHEMA, **self._fields, "reply": asdict(reply)}).encode() + b"\n"
 
 
 class Archive:

@@ -3,16 +3,19 @@
 import inspect
 import math
 import os
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from copy import copy
 from dataclasses import dataclass, field, replace
-from threading import Lock, RLock
+from threading import Lock, RLock, Thread
 from typing import Any, Self, Unpack
 
 from mase.defaults import check_integer, is_real
+from mase.document import valid_text
 from mase.errors import BudgetSpentError, InvalidTextError, MaseError, ModelError, OptionError
 from mase.models.chat.archive import Archive, Message, Reply, Request
+from mase.models.chat.code import code_of
 from mase.models.chat.completions import MAX_TOKENS, Completions
 from mase.models.chat.measures import Labels, Reader
 from mase.models.http.client import Background, ConnectionOptions
@@ -125,14 +128,15 @@ class Chat:
     varies
         Whether answers to the same messages differ. None, if that is not known, asks for the first answer twice.
     archive
-        A file to which every answer is appended before it is used. What is in it is not asked again.
+        A file to which every answer is appended before it is used. What is in it is not asked again, unless the code of
+        the function was changed (see `mase.models.chat.code.code_of`).
     concurrency
         Number of requests at the same time.
     prices
         The price of a million tokens of prompts, and of a million tokens of answers.
     max_total_tokens, max_cost
         Bounds of the tokens and the price of all answers that this object uses, those of the archive among them. An
-        explanation that reaches one ends early, with a note.
+        explanation that reaches one ends early, with a note; before it has answers enough for scores, with an error.
 
     Attributes
     ----------
@@ -176,6 +180,7 @@ class Chat:
         self.call, self.varies = call, varies
         self.address, self.model = str(getattr(call, "address", "")), str(getattr(call, "model", ""))
         self.parameters: Mapping[str, Any] = dict(getattr(call, "parameters", {}))
+        self._code = "" if self.address else code_of(call)
         self.name = name or self.model or str(getattr(call, "__qualname__", type(call).__name__))
         if labels is None and (prompt, read) != (None, None):
             raise OptionError("prompt or read is given without labels, expected labels=['positive', 'negative']")
@@ -245,9 +250,9 @@ class Chat:
         self._begin()
 
     def archived(self, path: str | os.PathLike[str]) -> Self:
-        """Return the same model with an archive, and without the answers so far."""
+        """Return the same model with an archive. Both share the answers so far, the bill and its limits."""
         copied = copy(self)
-        copied.archive = os.fspath(path)
+        copied.archive, copied._ledger, copied._lock = os.fspath(path), self._ledger, self._lock
         return copied
 
     def close(self) -> None:
@@ -306,7 +311,8 @@ class Chat:
         """
         with self._lock:
             model = self.model or self.name
-            requests = [Request(self.address, model, self.parameters, messages, repeat) for messages, repeat in asked]
+            about = (self.address, model, self.parameters)
+            requests = [Request(*about, messages, repeat, self._code) for messages, repeat in asked]
             new = {request.key: request for request in requests if request.key not in self._ledger.replies}
             self._check_limits([*new.values()])  # also of those in the archive: a second run ends where the first did
             if self.archive is not None and self._file is None:
@@ -314,19 +320,29 @@ class Chat:
             kept = {} if self._file is None else self._file.replies
             for key in new.keys() & kept.keys():
                 self._ledger.use(new.pop(key), kept[key])
+            if self._file is not None:
+                for request in requests:
+                    if request.key not in kept and request.key not in new:  # answered without this archive
+                        self._file.add(request, self._ledger.replies[request.key])
             if new:
                 self._ask([*new.values()])
             return [self._ledger.replies[request.key] for request in requests]
 
     def _ask(self, requests: Sequence[Request]) -> None:
-        """Ask side by side. After a failure what is under way is awaited and kept, and nothing else is asked."""
-        with ThreadPoolExecutor(min(self.concurrency, len(requests)), "mase-chat") as pool:
-            futures = [pool.submit(self._answered, request) for request in requests]
-            try:
-                wait(futures, return_when=FIRST_EXCEPTION)
-            finally:
-                for future in futures:
-                    future.cancel()
+        """Ask side by side. After a failure what is under way is awaited and kept, and nothing else is asked.
+
+        After an interruption nothing is awaited: the threads end with the process.
+        """
+        waiting = deque((request, Future[Reply]()) for request in requests)
+        futures = [future for _, future in waiting]
+        for _ in range(min(self.concurrency, len(requests))):
+            Thread(target=self._answer, args=(waiting,), name="mase-chat", daemon=True).start()
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            for future in futures:
+                future.cancel()
+        wait(futures)
         errors = [None if future.cancelled() else future.exception() for future in futures]
         for future, request, error in zip(futures, requests, errors, strict=True):
             if not (future.cancelled() or error):
@@ -334,6 +350,19 @@ class Chat:
                 self._ledger.sent += 1 + future.result().n_rejected
         for error in filter(None, errors):
             raise error
+
+    def _answer(self, waiting: "deque[tuple[Request, Future[Reply]]]") -> None:
+        """Answer requests until none waits; those that were cancelled are told of it."""
+        while waiting:
+            try:
+                request, future = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(self._answered(request))
+                except BaseException as error:  # noqa: BLE001 - raised by the thread that asks
+                    future.set_exception(error)
 
     def _answered(self, request: Request) -> Reply:
         """Return the answer to a request, once it is in the archive."""
@@ -356,6 +385,7 @@ class Chat:
         if not isinstance(answer, Reply):
             kind = type(answer).__name__
             raise ModelError(f"{self.name} returned a {kind}, expected the text of the answer; return a str")
+        answer = replace(answer, text=valid_text(answer.text))
         if self._file is not None:
             self._file.add(request, answer)
         return answer

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mase.defaults import check_choice
-from mase.errors import MissingDependencyError, ModelError, OptionError
+from mase.errors import MaseError, MissingDependencyError, ModelError, OptionError
 from mase.models.names import is_url
 from mase.text import find_words
 
@@ -37,7 +37,7 @@ def overlap(answer: str, explained: str) -> float:
     """Return the F1 of the words of two answers, case aside.
 
     This is the F1 of Rajpurkar et al. (SQuAD, 2016), without its list of English articles: punctuation does not count,
-    and in scripts without spaces a word is a character.
+    and in scripts without spaces a word is a character. Answers without words, as of emoji, agree if they are the same.
 
     Examples
     --------
@@ -45,8 +45,8 @@ def overlap(answer: str, explained: str) -> float:
     (0.5, 0.0, 1.0)
     """
     item, other = _bag(answer), _bag(explained)
-    if not item or not other:
-        return float(item == other)
+    if not item and not other:
+        return exact(answer, explained)
     return 2 * (item & other).total() / (item.total() + other.total())
 
 
@@ -99,7 +99,7 @@ class Reader:
         if self.read is None:
             return self._named(answer)
         if callable(self.read):
-            label = self.read(answer)
+            label = _told("read", self.read, answer)
         else:
             pattern = _compiled("read", self.read)
             match = pattern.search(answer)
@@ -142,7 +142,12 @@ def _compiled(option: str, pattern: str) -> re.Pattern[str]:
 def cosines(embed: Callable[[list[str]], Any], answers: Sequence[str], explained: str) -> list[float]:
     """Return the cosine of the vector of each answer and that of the explained one; each text is embedded once."""
     texts = list(dict.fromkeys([explained, *answers]))
-    vectors = np.asarray(embed(texts), dtype=np.float64)
+    try:
+        vectors = np.asarray(_told("embedding", embed, texts), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"the embedding returned no array of numbers ({error}), expected a vector for each text"
+        ) from error
     if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
         raise ModelError(
             f"the embedding returned shape {vectors.shape} for {len(texts)} texts, expected a vector of finite numbers "
@@ -153,10 +158,21 @@ def cosines(embed: Callable[[list[str]], Any], answers: Sequence[str], explained
     return [of_text[answer] for answer in answers]
 
 
+def _told(what: str, function: Callable[..., Any], *given: Any) -> Any:
+    """Return what a function of the user returns, or raise an error that names it."""
+    try:
+        return function(*given)
+    except (MaseError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"{what} raised {reason}; it was given {', '.join(map(repr, given))!s:.200}") from error
+
+
 def _each(name: str, function: Callable[[str, str], float]) -> Values:
     def values(answers: Sequence[str], explained: str) -> list[float]:
         try:
-            result = [float(function(answer, explained)) for answer in answers]
+            result = [float(_told(f"measure {name}", function, answer, explained)) for answer in answers]
         except (TypeError, ValueError) as error:
             raise ModelError(f"measure {name} failed ({error}), expected a number for two answers") from error
         if not all(map(math.isfinite, result)):

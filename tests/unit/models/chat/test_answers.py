@@ -9,7 +9,9 @@ import pytest
 from tests.chat_server import chat_served
 
 import mase
+from mase.attribution.evidence import NO_LABEL, FlipSet
 from mase.errors import CapabilityError, ModelError, OptionError
+from mase.metrics import METRICS
 from mase.models import Chat
 
 TEXT = "The cast is superb, but the plot is dull, and the end is long."
@@ -84,6 +86,21 @@ def test_unreadable_answers_are_counted_and_told():
     (note,) = [note for note in found.notes if note.code == "unreadable"]
     assert "I can't help with that." in note.message
     assert {word.text for word in found.top(2)} == {"superb,", "cast"}
+
+
+@pytest.mark.parametrize("labels", [("positive", "negative"), ("negative", "positive")])
+def test_an_answer_without_a_label_is_no_answer_for_another_label(labels, tmp_path):
+    explainer = mase.Explainer(Chat(lambda messages: "positive" if "superb" in str(messages) else "hm", labels=labels))
+    found = explainer("The cast is superb today.")
+    assert found.evidence.flip_set == FlipSet((3,), NO_LABEL, 1.0, smallest=True)
+    assert explainer.predict_without(found, [3]).label == NO_LABEL
+    assert "no label" in str(found)
+    found.save(tmp_path / "a.json")
+    assert mase.load(tmp_path / "a.json") == found
+    evaluation = mase.evaluate(
+        explainer.model, [found.text], ["mase-chat"], metrics=[METRICS["delta-accuracy"](ks=(1,))]
+    )
+    assert evaluation.summaries("mase-chat")[0].mean == 1
 
 
 def test_a_text_without_a_label_is_refused():

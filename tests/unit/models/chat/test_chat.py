@@ -144,6 +144,93 @@ for _ in sys.stdin:
 """
 
 
+MOOD = "calm"
+
+
+def moody(messages):
+    return MOOD
+
+
+def counted(messages, *, mark="!"):
+    global N
+    N += 1
+    return f"{tail()}{mark}"
+
+
+N = 0
+
+
+def tail():
+    return "end"
+
+
+@pytest.mark.parametrize("changed", ["MOOD", "tail", "default", "closure", "object", "none"])
+def test_a_function_that_was_changed_is_asked_again(tmp_path, monkeypatch, changed):
+    suffix = "?"
+
+    class Answering:
+        def __init__(self, text):
+            self.text = text
+
+        def answer(self, messages):
+            return self.text + suffix
+
+    functions = {"MOOD": moody, "object": Answering("one").answer, "closure": lambda messages: suffix}
+    sent = []
+    for turn in range(2):
+        chat = Chat(functions.get(changed, counted), name="m", archive=tmp_path / "a")
+        chat.replies(asked("a", "b"))
+        sent.append(chat.n_sent)
+        chat.close()
+        if changed == "MOOD":
+            monkeypatch.setitem(globals(), "MOOD", "angry")
+        elif changed == "tail":
+            monkeypatch.setitem(globals(), "tail", lambda: "other")
+        elif changed == "default":
+            monkeypatch.setitem(counted.__kwdefaults__, "mark", "?")
+        elif changed == "closure":
+            suffix = f"{turn}"
+        elif changed == "object":
+            functions["object"] = Answering("two").answer
+    assert sent == [2, 0 if changed == "none" else 2]
+
+
+def test_an_archive_for_one_call_shares_the_bill_and_the_answers(tmp_path):
+    double = Double()
+    chat = Chat(double, max_total_tokens=200)
+    chat.replies(asked("a" * 40))
+    archived = chat.archived(tmp_path / "a")
+    archived.replies(asked("a" * 40, "b" * 40))
+    assert len(double.seen) == chat.n_sent == chat.bill.requests == 2
+    assert len((tmp_path / "a").read_text().splitlines()) == 2  # what was answered before is kept, too
+    with pytest.raises(BudgetSpentError, match="max_total_tokens=200"):
+        archived.replies(asked(*(f"{i:040}" for i in range(20))))
+    archived.close()
+
+
+def test_an_interruption_does_not_wait_for_answers():
+    under_way, ended = threading.Event(), threading.Event()
+
+    def call(messages):
+        under_way.set()
+        ended.wait(60)
+        return "late"
+
+    def interrupt():
+        under_way.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        Chat(call).replies(asked("a", "b"))
+    assert not ended.is_set()
+    ended.set()
+
+
+def test_an_answer_is_text_that_files_can_hold():
+    assert Chat(lambda messages: "caf\udce9").reply([{"role": "user", "content": "a"}]).text == "caf\ufffd"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_any_moment_nothing_in_the_archive_is_asked_again(tmp_path):
     """Thirty runs are killed at random moments, the later ones where the earlier left off."""

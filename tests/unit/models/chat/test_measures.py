@@ -114,3 +114,20 @@ def test_an_embedding_compares_directions():
 def test_a_function_has_to_return_numbers(value):
     with pytest.raises(ModelError, match="expected"):
         measures(lambda one, other: value, label=None)["<lambda>"](["a"], "b")
+
+
+def fails(*given):
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize("options", [{"measure": fails}, {"measure": "embedding", "embedding": fails}])
+def test_what_a_function_of_the_user_raises_is_told(options):
+    values = next(iter(measures(**{"measure": None} | options, label=None).values()))
+    with pytest.raises(ModelError, match="raised KeyError: 'x'; it was given"):
+        values(["a"], "b")
+    with pytest.raises(ModelError, match="read raised KeyError: 'x'; it was given 'a'"):
+        Reader(["yes", "no"], fails)("a")
+
+
+def test_answers_without_words_agree_if_they_are_the_same():
+    assert (overlap("👍", "👍"), overlap("👍", "👎"), overlap("👍", "yes")) == (1.0, 0.0, 0.0)
