@@ -243,7 +243,7 @@ class Explainer:
                 f"the attribution is of the model {found.model.get('name')!r}, with another {differs} than that of "
                 f"this explainer, expected one of {self.model.name!r} as it is now; explain the text again"
             )
-        units_name = found.method.get("units", self.splitter.name)
+        units_name = found.units_name or self.splitter.name
         if units_name != self.splitter.name:
             raise OptionError(
                 f"the attribution has the units {units_name!r}, expected {self.splitter.name!r}, those of this "

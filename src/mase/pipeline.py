@@ -329,7 +329,7 @@ class BoundText:
         if self.units != attribution.units:
             raise OptionError(
                 f"the attribution has {len(attribution.units)} units, expected the {len(self.words)} units of this "
-                f"explainer; explain the text with units={attribution.method.get('units')!r}"
+                f"explainer; explain the text with units={attribution.units_name!r}"
             )
 
     def masked(

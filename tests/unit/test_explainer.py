@@ -10,7 +10,7 @@ import torch
 import mase
 from mase.attribution import Note
 from mase.attribution.json import dumps, loads
-from mase.errors import EmptyTextError, InvalidTextError, OptionError, UnknownNameError
+from mase.errors import EmptyTextError, InvalidTextError, OptionError, ShapeError, UnknownNameError
 from mase.methods import resolve
 from mase.metrics.evaluation import Evaluator
 from mase.models import Callable, TorchModule
@@ -550,6 +550,19 @@ def test_a_contrast_of_additive_logits_comes_back():
         assert found.of(name).scores == pytest.approx(np.array(expected), abs=1e-3)
     with pytest.raises(OptionError, match="both 'good'"):
         mase.Explainer(classifier(), evidence=0)(TEXT, against="good")
+
+
+def test_words_of_earlier_versions_are_wordpunct():
+    """Results of 0.2 call words what is called wordpunct now."""
+    model = Callable(LogisticClassifier({"good": 0.25}))
+    now = mase.Explainer(model, units="wordpunct")("A good film, not dull.")
+    old = replace(now, versions=now.versions | {"mase-xai": "0.2.0"}, method=now.method | {"units": "word"})
+    expected = mase.Explainer(model, units="wordpunct").predict_without(now, [1])
+    assert mase.Explainer(model, units="wordpunct").predict_without(old, [1]) == expected
+    with pytest.raises(OptionError, match="make an explainer with units='wordpunct'"):
+        mase.Explainer(model).predict_without(old, [1])
+    with pytest.raises(ShapeError, match="evaluate with the units of the attribution, 'wordpunct'"):
+        mase.evaluate(model, [old.text], attributions={"old": [old]})
 
 
 def test_masking_is_asked_about_the_contrast():

@@ -197,6 +197,16 @@ class Attribution:
         return tuple(unit.text for unit in self.units)
 
     @property
+    def units_name(self) -> str | None:
+        """Name of the units, as `Explainer(units=...)` takes it; None if it is not recorded.
+
+        What versions before 0.3 called words are `wordpunct` now.
+        """
+        name: str | None = self.method.get("units")
+        before = self.versions.get("mase-xai", "").startswith(("0.1.", "0.2."))
+        return "wordpunct" if before and name in (None, "word") else name
+
+    @property
     def spans(self) -> tuple[Span, ...]:
         """Spans `(start, end)` of the w units, each in the text of its field."""
         return tuple((unit.start, unit.end) for unit in self.units)

@@ -337,7 +337,8 @@ def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, t
     if given.document != tokens.document.fields or given.units != units_of(tokens, words):
         raise ShapeError(
             f"the attribution has {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "
-            f"of {tokens.text[:40]!r} that the model reads; explain the text with this model and with the same units"
+            f"of {tokens.text[:40]!r} that the model reads; evaluate with the units of the attribution, "
+            f"{given.units_name!r}, or explain the text with this model"
         )
     if target is not None and given.target != model.labels[target]:
         raise OptionError(
