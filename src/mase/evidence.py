@@ -63,7 +63,12 @@ class Reading(Protocol):
 
     @property
     def of_values(self) -> bool:
-        """Whether the model has no classes, so that no prediction can flip."""
+        """Whether the model returns values, which are no probabilities."""
+        ...
+
+    @property
+    def ranked(self) -> bool:
+        """Whether values belong to classes, of which that with the largest one is predicted."""
         ...
 
     @property
@@ -102,8 +107,13 @@ class ModelReading:
 
     @property
     def of_values(self) -> bool:
-        """Whether the model has no classes, so that no prediction can flip."""
+        """Whether the model returns values, which are no probabilities."""
         return not self.output.has_classes
+
+    @property
+    def ranked(self) -> bool:
+        """Whether values belong to classes."""
+        return self.output.ranked
 
     @property
     def multilabel(self) -> bool:
@@ -188,7 +198,8 @@ class MaskedPredictions:
 
     def _flip_set(self, order: Sequence[int], k: int) -> FlipSet | None:
         """Return the shortest beginning of the order that flips the prediction, without the units it does not need."""
-        if self.reading.of_values or self._is_other(self.probe.start[0]):
+        predicts = self.reading.ranked or not self.reading.of_values
+        if not predicts or self._is_other(self.probe.start[0]):
             return None
         beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
         flips = self._flips(beginnings)
@@ -244,11 +255,13 @@ class MaskedPredictions:
             return bool(self.reading.predictions(scores[None])[0, self.target] < 0.5)
         return self._told(scores)[0] != self.labels[self.target]
 
-    def _told(self, scores: Floats) -> tuple[str, float]:
+    def _told(self, scores: Floats) -> tuple[str, float | None]:
         """Return the class that is told of and its probability: the predicted one, or of separate questions the target.
 
-        It is `NO_LABEL` if more answers of a chat model have no label than any label has.
+        It is `NO_LABEL` if more answers of a chat model have no label than any label has. Values have no probability.
         """
+        if self.reading.of_values:
+            return self.labels[self.reading.best(scores) if self.reading.ranked else self.target], None
         probabilities = self.reading.predictions(scores[None])[0]
         told = self.target if self.reading.multilabel else self.reading.best(scores)
         unread = 1 - float(probabilities.sum()) if self.probe.answers_only else 0.0
@@ -258,9 +271,7 @@ class MaskedPredictions:
 
     def _changed(self, units: tuple[int, ...], scores: Floats) -> Changed:
         response = float(self.reading.responses(scores[None])[0])
-        if self.reading.of_values:
-            return Changed(units, self.labels[self.target], None, None, response)
-        own = float(self.reading.predictions(scores[None])[0, self.target])
+        own = None if self.reading.of_values else float(self.reading.predictions(scores[None])[0, self.target])
         return Changed(units, *self._told(scores), own, response)
 
     def _without(self, units: Iterable[int]) -> Floats:

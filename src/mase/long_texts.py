@@ -454,6 +454,10 @@ class _PooledReading:
         return self.windows[0].reading.of_values
 
     @property
+    def ranked(self) -> bool:
+        return self.windows[0].reading.ranked
+
+    @property
     def multilabel(self) -> bool:
         return self.windows[0].reading.multilabel
 

@@ -110,6 +110,8 @@ def label_index(labels: Sequence[str], name: str) -> int | None:
 def _index(labels: Sequence[str], target: str | bytes | int, option: str) -> int:
     """Return the index of a class: that of the label, if there is one that reads so."""
     named = label_index(labels, str(target))
+    if named is None and is_integer(target):
+        named = label_index(labels, str(float(target)))  # a column of integers in which one is missing holds floats
     if named is not None:
         return named
     if isinstance(target, str) and not re.fullmatch(r"-?[0-9]+", target):

@@ -162,6 +162,8 @@ class Reasons:
         Texts whose predicted class differs, of which the runs explain no common response.
     frequent
         Words that are more frequent in these texts than in the others compared.
+    n_turned
+        Texts whose predicted class of two differs. Their scores have the sign turned, and are not tested against noise.
     """
 
     n_texts: int
@@ -175,13 +177,15 @@ class Reasons:
     no_noise: str | None
     flipped_left_out: int = 0
     frequent: tuple[Frequent, ...] = ()
+    n_turned: int = 0
 
     @property
     def share_changed(self) -> float | None:
         """Share of texts whose reasons differ beyond sampling noise. None if that cannot be told."""
         if self.noise is None:
             return None
-        return self.noise.texts_changed / self.n_texts if self.n_texts else 0.0
+        n_tested = self.n_texts - self.n_turned
+        return self.noise.texts_changed / n_tested if n_tested else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +347,10 @@ def _flip(flip: Flip) -> str:
 def _reasons(reasons: Reasons) -> Iterable[str]:
     texts, words = counted(reasons.n_texts, "text"), counted(reasons.n_words, "word")
     yield f"Reasons: {texts} in which both runs explain the same class, {words} in both."
+    if reasons.n_turned:
+        turned = counted(reasons.n_turned, "text")
+        yield f"  {turned} with another prediction: their scores have the sign turned, and are not tested;"
+        yield "  to test them, run both with --target CLASS."
     if reasons.flipped_left_out:
         left = counted(reasons.flipped_left_out, "text")
         yield f"  {left} with another prediction left out; to compare them, run both with --target CLASS."

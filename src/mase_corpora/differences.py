@@ -94,10 +94,10 @@ SELECT
     OR (SELECT min(score) >= 0 FROM first_units) OR (SELECT min(score) >= 0 FROM second_units)
 """.format(first="first_responses", second="second_responses")
 
+_NO_TURN = "CREATE TEMP TABLE to_turn (row BIGINT, response VARCHAR, n BIGINT)"
 _TURN = (
     """
-    CREATE TEMP TABLE to_turn AS
-    SELECT b.row, a.response, (SELECT count(*) FROM second_units AS u WHERE u.row = b.row) AS n
+    INSERT INTO to_turn SELECT b.row, a.response, (SELECT count(*) FROM second_units AS u WHERE u.row = b.row) AS n
     FROM pairs JOIN first_responses AS a ON a.row = first_row JOIN second_responses AS b ON b.row = second_row
     WHERE a.response <> b.response
     """,
@@ -141,10 +141,13 @@ def match(database: Database, first: Run, second: Run) -> Texts:
 def turn(database: Database, first: Run, second: Run) -> str | None:
     """Explain of each text the class that the first run explains, where that is the other of two.
 
-    Return the class for which scores can then be counted in all texts, with the sign turned where they are for the
-    other one. None where there are not two classes, or their scores are not opposite: of another link, without signs,
-    or of separate questions, which shows in a best class below one half.
+    Scores for one of two classes are nearly those for the other with the sign turned: near enough to find the words
+    that changed a prediction, and not for a test against sampling noise. Return the class for which scores can then be
+    counted in all texts, with the sign turned where they are for the other one. None where there are not two classes,
+    or their scores are not opposite: of another link, without signs, or of separate questions, which shows in a best
+    class below one half.
     """
+    database.run(_NO_TURN)
     labels, asked = first.manifest.labels, (first.manifest.asked, second.manifest.asked)
     if len(labels) != 2 or any(item.target is not None for item in asked) or database.row(_CANNOT_TURN)[0]:
         return None
@@ -180,7 +183,7 @@ _EXPLANATIONS = """
 CREATE TEMP TABLE explanations AS
 SELECT
     pairs.id, first_row, second_row, a.response, a.link AS first_link, b.link AS second_link,
-    first_queries, second_queries, row_number() OVER (
+    first_queries, second_queries, second_row IN (SELECT row FROM to_turn) AS is_turned, row_number() OVER (
         PARTITION BY a.response, document, answer, CASE WHEN document IS NULL THEN first_row END ORDER BY first_row
     ) = 1 AS is_first
 FROM pairs
@@ -188,16 +191,16 @@ JOIN first_responses AS a ON a.row = first_row
 JOIN second_responses AS b ON b.row = second_row AND b.response = a.response
 """
 
-# A score is known to 1e-9 of the largest one of its text and run, and a difference to 1e-9 of the larger of both: the
-# rest is rounding. The ratio of a difference and its standard error has a t distribution, whose degrees of freedom are
-# Welch's; Wallace (Annals of Mathematical Statistics 30, 1959, p. 1124) turns it into a standard normal deviate.
-# Without sampling (no error), each difference counts.
+# A score is known to 1e-9 of the largest one of its text and run, and a difference to 1e-5 of the larger of both: the
+# rest is rounding, as in float32, on another device, or in batches of another size. The ratio of a difference and its
+# standard error has a t distribution, whose degrees of freedom are Welch's; Wallace (Annals of Mathematical Statistics
+# 30, 1959, p. 1124) turns it into a standard normal deviate. Without sampling (no error), each difference counts.
 _WORDS = """
 CREATE TEMP TABLE words AS
 WITH
 mine AS (
     SELECT e.first_row, e.second_row, e.response, u.position, u.field, u.start, u."end", u.word, u.score, u.error,
-        u.rank, u.is_reason, first_queries - count(*) OVER text - 1 AS freedom
+        u.rank, u.is_reason, is_turned, first_queries - count(*) OVER text - 1 AS freedom
     FROM explanations AS e JOIN first_units AS u ON u.row = e.first_row AND u.response = e.response
     WINDOW text AS (PARTITION BY e.first_row, e.response)
 ),
@@ -210,7 +213,7 @@ theirs AS (
 joined AS (
     SELECT a.first_row, a.response, a.position, a.field, a.start, a."end", a.word,
         a.score AS first, b.score AS second, a.rank AS first_rank, b.rank AS second_rank,
-        a.is_reason AND b.is_reason AS are_reasons,
+        a.is_reason AND b.is_reason AS are_reasons, is_turned,
         a.error * a.error AS first_variance, b.error * b.error AS second_variance,
         greatest(a.freedom, 1) AS first_freedom, greatest(b.freedom, 1) AS second_freedom,
         max(abs(a.score)) OVER text AS first_size, max(abs(b.score)) OVER text AS second_size
@@ -220,7 +223,7 @@ joined AS (
 differences AS (
     SELECT *, first_variance + second_variance AS variance,
         CASE
-            WHEN abs(first - second) <= 1e-9 * greatest(first_size, second_size) THEN 0 ELSE second - first
+            WHEN abs(first - second) <= 1e-5 * greatest(first_size, second_size) THEN 0 ELSE second - first
         END AS difference,
         round(first / nullif(first_size, 0), 9) AS first_rounded,
         round(second / nullif(second_size, 0), 9) AS second_rounded
@@ -235,7 +238,7 @@ ratios AS (
 SELECT first_row AS row, response, position, field, start, "end", word, first, second, first_rank, second_rank,
     are_reasons, first_rounded, second_rounded, first_variance, second_variance, difference,
     CASE
-        WHEN variance IS NULL THEN NULL
+        WHEN variance IS NULL OR is_turned THEN NULL
         WHEN difference = 0 THEN 0
         WHEN squared IS NULL OR freedom IS NULL OR NOT isfinite(squared) THEN 'infinity'::DOUBLE
         ELSE (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * ln(1 + squared / freedom))
@@ -336,9 +339,9 @@ def compare_reasons(database: Database, rate: float) -> tuple[Reasons, pa.Table]
     n_texts, n_words, n_unmatched, overlap, correlation, signs = agreement
     rows = database.run(_LEFT_OUT.format(top=TOP))
     frequent = tuple(Frequent(*row) for _, *row in rows if row[0] is not None)
-    reasons = Reasons(
-        n_texts, n_words, n_unmatched, links, overlap, correlation, signs, noise, reason, rows[0][0], frequent
-    )
+    (n_turned,) = database.row("SELECT count(*) FROM explanations WHERE is_turned")
+    counts = (n_texts, n_words, n_unmatched, links, overlap, correlation, signs)
+    reasons = Reasons(*counts, noise, reason, rows[0][0], frequent, n_turned)
     return reasons, database.table("SELECT * FROM agreement ORDER BY row, response")
 
 
@@ -353,6 +356,8 @@ def _tested(database: Database, links: tuple[tuple[str, str], ...], rate: float)
     tested, candidates, n_words = database.row(query)
     if not n_words:
         return 0, np.inf, "the runs have no score of the same unit in common; give both the same units"
+    if not tested and database.row("SELECT bool_and(is_turned) FROM explanations")[0]:
+        return 0, np.inf, "the prediction of each text is another; run both with --target CLASS"
     if not tested:
         return 0, np.inf, "the scores of a run have no standard errors, so that sampling noise is not known"
     batches = database.numbers(f"SELECT z FROM words WHERE z >= {least!r} ORDER BY z")
@@ -480,14 +485,14 @@ def compare(
     """Return which predictions and which reasons differ between two runs over the same texts.
 
     Texts are matched by id. Their documents must be equal, and of language models the explained answers, too. Scores
-    are compared for the responses (classes) that both runs explain of a text. Of two classes whose scores are opposite
-    (of the links margin and probability), those for one are counted for the other with the sign turned, if the runs
-    explain the predicted class. Of more, texts whose prediction flips are left out, and words that are frequent in them
-    are named. Single scores are tested with the
-    difference divided by ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate`
-    (Benjamini and Hochberg). The rate is as good as the standard errors: where they are too small, as they are for a
-    few words of some texts, two runs that differ by their seed alone have false discoveries, too. With the same seed,
-    the two share a part of their noise, and the test is conservative.
+    are compared for the responses (classes) that both runs explain of a text. Of two classes whose scores are nearly
+    opposite (of the links margin and probability), those for one are counted for the other with the sign turned, if the
+    runs explain the predicted class; they are not tested against noise. Of more, texts whose prediction flips are left
+    out, and words that are frequent in them are named. Single scores are tested with the difference divided by
+    ``sqrt(se_1**2 + se_2**2)``, over all words of all texts at the false discovery rate `rate` (Benjamini and
+    Hochberg). The rate is as good as the standard errors: where they are too small, as they are for a few words of some
+    texts, two runs that differ by their seed alone have false discoveries, too. With the same seed, the two share a
+    part of their noise, and the test is conservative.
 
     Parameters
     ----------

@@ -111,6 +111,40 @@ def test_the_word_that_flips_predictions_of_two_classes_is_first(tmp_path, link)
 
 
 @pytest.mark.slow
+def test_scores_with_turned_signs_are_listed_and_not_tested(tmp_path):
+    """Two models that differ by a bias alone: where it flips the prediction, another class is explained."""
+    words = [f"w{number}" for number in range(12)]
+    texts = [f"{text} good bad" for text in made_up_texts(24, words, length=6, seed=1)]
+
+    def biased(bias):
+        def predict(texts):
+            scores = np.array([3.0 * ("good" in text) - 3.0 * ("bad" in text) + bias for text in texts])
+            return np.stack([1 / (1 + np.exp(scores)), 1 / (1 + np.exp(-scores))], axis=1)
+
+        return predict
+
+    def compared(**options):
+        return mase.compare(
+            *(write_run(tmp_path / f"{bias} {len(options)}", texts, biased(bias), **options) for bias in (0.5, -0.5))
+        )
+
+    found = compared()
+    assert (found.predictions.flipped, found.reasons.n_turned) == (24, 24)
+    assert found.reasons.noise is None
+    assert "run both with --target CLASS" in found.reasons.no_noise
+    assert compared(target="1").reasons.noise.texts_changed == 0
+
+
+def test_rounding_in_float32_is_no_change_of_exact_scores(tmp_path):
+    def rounded(texts):
+        return np.float64(np.float32(classifier(WEIGHTS, 0.0)(texts)))
+
+    models = {"64": classifier(WEIGHTS, 0.0), "32": rounded}
+    runs = [write_run(tmp_path / name, REVIEWS[:8], model) for name, model in models.items()]
+    assert mase.compare(*runs).reasons.noise.texts_changed == 0
+
+
+@pytest.mark.slow
 def test_of_three_classes_the_words_of_flipped_texts_are_named(tmp_path):
     def three(predict):
         return lambda texts: np.column_stack([0.99 * np.array(predict(texts)), np.full(len(texts), 0.01)])

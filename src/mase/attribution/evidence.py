@@ -33,8 +33,8 @@ class Changed:
         Indices of the units that are masked (or kept, while all others are masked), best first.
     label, probability
         The most probable class and its probability; of separate questions (multi-label), those of the explained class;
-        for a model of values, the explained one and None. If most answers of a chat model have no label, `NO_LABEL` and
-        their share.
+        for a model of values, the explained one and None, or the class of the largest score and None. If most answers
+        of a chat model have no label, `NO_LABEL` and their share.
     target_probability
         Probability of the explained class; None for a value.
     response
@@ -62,14 +62,15 @@ class FlipSet:
     units
         Their indices, in the order of the response.
     label, probability
-        The most probable class without them, and its probability; of separate questions, those of the explained class.
+        The most probable class without them, and its probability; of separate questions, those of the explained class;
+        of a model of scores, the class of the largest one and None.
     smallest
         Whether the model was asked for every smaller set, and none changes the prediction.
     """
 
     units: tuple[int, ...]
     label: str
-    probability: float
+    probability: float | None
     smallest: bool
 
 
@@ -85,7 +86,7 @@ class Evidence:
         Predictions with only the best 1, 2, ... K units kept.
     flip_set
         A small set of units whose masking changes the prediction. None if none was found, if the explained class is
-        not the predicted one, or if the model returns values.
+        not the predicted one, or if the model returns values that belong to no classes.
     response
         Name of the response whose units were tested: the leading one, if there are several.
     """
@@ -199,9 +200,13 @@ class Verdict:
     certain: int = 0
     matters: bool = True
 
+    @property
+    def head(self) -> str:
+        """The verdict in a word or two."""
+        return "reliable" if self.reliable else "read with care" if self.matters else "nothing matters"
+
     def __str__(self) -> str:
-        head = "reliable" if self.reliable else "read with care" if self.matters else "nothing matters"
-        return f"{head}: {'; '.join(self.reasons)}"
+        return f"{self.head}: {'; '.join(self.reasons)}"
 
 
 def verdict_on(response: Response, notes: Sequence[Note], noun: str = "word") -> Verdict:

@@ -400,7 +400,8 @@ def _columns(
         if name == metric and column.headline:
             summaries = {method: row[index] for method, row in by_method.items()}
             differences = {pair: row[index] for pair, row in by_pair.items()}
-            result = standings(summaries, differences, column.better)
+            n_explained = {method: evaluation.n_evaluated(method) for method in evaluation.methods}
+            result = standings(summaries, differences, column.better, n_explained)
             yield ResultColumn(column.name, column.better, column.share, result)
 
 

@@ -39,11 +39,14 @@ class Standing:
 
 
 def standings(
-    summaries: Mapping[str, Summary | None], differences: Mapping[tuple[str, str], Difference | None], better: Better
+    summaries: Mapping[str, Summary | None],
+    differences: Mapping[tuple[str, str], Difference | None],
+    better: Better,
+    n_explained: Mapping[str, int] | None = None,
 ) -> dict[str, Standing]:
     """Return the standing of each method in a column.
 
-    The best has the best mean of the methods with a value for the most texts, so that no method is the best because it
+    The best has the best mean of the methods that explained the most texts, so that no method is the best because it
     failed on the hard ones. A method is worse if its paired difference to the best says so and the p-value of that is
     at most 0.05, adjusted by Holm's procedure for all pairs of methods. All pairs count, not only those with the best,
     because the best was found by looking at all. Nothing is marked with fewer than two methods, where all means are
@@ -57,6 +60,9 @@ def standings(
         Paired difference for each pair of methods in either order; None without a common text.
     better
         Which direction is better.
+    n_explained
+        How many texts each method explained; by default those for which it has a value. A metric may be undefined for
+        some.
     """
     known = {method: summary for method, summary in summaries.items() if summary is not None}
     means = {summary.mean for summary in known.values()}
@@ -64,8 +70,9 @@ def standings(
     if len(means) < 2 or not can_differ(n_texts, len(known)):
         return {method: Standing(summary) for method, summary in summaries.items()}
     sign = 1 if better == "higher" else -1
-    most = max(summary.n for summary in known.values())
-    whole = {method: sign * summary.mean for method, summary in known.items() if summary.n == most}
+    explained = {method: summary.n if n_explained is None else n_explained[method] for method, summary in known.items()}
+    most = max(explained.values())
+    whole = {method: sign * summary.mean for method, summary in known.items() if explained[method] == most}
     best = max(whole, key=lambda method: whole[method])
     against = _against(best, differences, sign)
     result = {}
@@ -291,8 +298,7 @@ class ResultTable:
     def panels(self) -> tuple[DotPanel, ...]:
         """Return a panel for each column; a method without a value has an empty line."""
         return tuple(
-            DotPanel(self.name, column.title, tuple(_dot(method, column.standings[method]) for method in self.n_texts))
-            for column in self.columns
+            DotPanel(self.name, column.title, tuple(_dots(column.standings, self.n_texts))) for column in self.columns
         )
 
     def numbers(self) -> Iterator[tuple[str, ...]]:
@@ -352,8 +358,10 @@ def _digits(value: float | None) -> str:
     return "" if value is None or isnan(value) else repr(float(value))
 
 
-def _dot(method: str, standing: Standing) -> Dot:
-    mean = standing.summary
-    if mean is None:
-        return Dot(method, float("nan"), float("nan"), float("nan"))
-    return Dot(method, mean.mean, mean.low, mean.high, standing.mark)
+def _dots(standings: Mapping[str, Standing], methods: Iterable[str]) -> Iterator[Dot]:
+    """Yield the means of methods, without marks where the column has none: then nothing was compared."""
+    marked = any(standing.mark for standing in standings.values())
+    for method in methods:
+        mean, mark = standings[method].summary, standings[method].mark
+        numbers = (float("nan"),) * 3 if mean is None else (mean.mean, mean.low, mean.high)
+        yield Dot(method, *numbers, mark if marked else None)

@@ -92,7 +92,9 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
         )
     labels, multilabel = _questions(estimator, kind)
     function = _asked(estimator, estimator.decision_function)
-    if len(labels) == 2 and not multilabel:
+    if multilabel:  # a label is predicted where its score is positive, as where its logit is
+        return _box(estimator)(function, labels, outputs="logits", multilabel=True, name=name or kind)
+    if len(labels) == 2:
         function = _ScoresOfBoth(function)
     return _box(estimator)(function, labels, outputs="scores", name=name or kind)
 

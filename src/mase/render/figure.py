@@ -131,18 +131,19 @@ _LOOKS = {
     "best": ("D", 6.0, "#0072b2", "#0072b2", "best mean"),
     "tied": ("o", 6.0, "white", "#0072b2", "not shown to be worse (paired test)"),
     "": ("o", 4.0, "#5c5c5c", "#5c5c5c", "worse (paired test)"),
+    None: ("o", 4.0, "#5c5c5c", "#5c5c5c", ""),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """The mean of one method with the bounds of its interval (NaN for none), and its mark."""
+    """The mean of one method, the bounds of its interval (NaN for none), and its mark; None if nothing is marked."""
 
     method: str
     mean: float
     low: float
     high: float
-    mark: Literal["best", "tied", ""] = ""
+    mark: Literal["best", "tied", ""] | None = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +206,16 @@ def _short(name: str) -> str:
     return shortened(inline(name), _LONGEST_NAME)
 
 
-def _legend(figure: "Figure", marks: set[str]) -> None:
+def _legend(figure: "Figure", marks: set[str | None]) -> None:
     """Explain the marks in use, unless there are none."""
-    if marks == {""}:
+    if marks == {None}:
         return
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], marker=marker, markersize=size, markerfacecolor=fill, markeredgecolor=edge, color=edge)
         for mark, (marker, size, fill, edge, _) in _LOOKS.items()
-        if mark in marks
+        if mark in marks and mark is not None
     ]
-    labels = [label for mark, (*_, label) in _LOOKS.items() if mark in marks]
+    labels = [label for mark, (*_, label) in _LOOKS.items() if mark in marks and mark is not None]
     figure.legend(handles, labels, loc="outside lower left", ncols=3, frameon=False, fontsize="small")

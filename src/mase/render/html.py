@@ -530,7 +530,15 @@ def _explained(attributions: Sequence[Attribution]) -> str:
     """Return a word for what is explained: an answer, the agreement with it, a value or a class."""
     if _are_answers(attributions):
         return "agreement" if all(attribution.link == "value" for attribution in attributions) else "answer"
-    return "value" if attributions and all(attribution.prediction.values for attribution in attributions) else "class"
+    if attributions and all(attribution.prediction.values for attribution in attributions):
+        return "value"
+    return "class" if all(map(_is_of_class, attributions)) else "number"
+
+
+def _is_of_class(attribution: Attribution) -> bool:
+    """Return whether the explained number rises and falls with the probability of the class, whatever others do."""
+    several = len(attribution.prediction.probabilities) > 2 and not attribution.prediction.multilabel
+    return attribution.responses[0].against is None and not (attribution.link == "logit" and several)
 
 
 def _are_answers(attributions: Sequence[Attribution]) -> bool:

@@ -279,7 +279,7 @@ def _parts(shown: HeatMap, marker: _Marker, narrow: int) -> Iterator[Text]:
     a, details = shown.attribution, shown.details
     yield _terminal_prediction(a, marker)
     yield from _scored(a, shown.top, marker, narrow, details=details)
-    facts = evidence_facts(a, isolated) if a.verdict.matters else []  # that nothing matters is all there is to say
+    facts = evidence_facts(a, isolated)
     yield from (_prose(fact, narrow) for fact in (facts if details else facts[:1]))
     for line in other_responses(a):
         yield Text(line, no_wrap=True, overflow="ellipsis")

@@ -32,6 +32,7 @@ _CONTRAST_MEANINGS = {
     "log-probability": "log-probability: +0.7 doubles the ratio of both probabilities",
 }
 
+_SEPARATE = "margin: by how much the log-odds of one are above those of the other; +0.7 doubles the ratio of both odds"
 # By whether the classes are separate questions; of old results it is not known.
 _MARGINS = {
     True: "margin: the log-odds of the class against its absence; +0.7 doubles the odds",
@@ -56,7 +57,8 @@ def link_meaning(attribution: Attribution) -> str | None:
     if is_unsigned(attribution) or (attribution.prediction.values and not answered):
         return None
     if attribution.responses[0].against is not None:
-        return meaning_of_link(attribution.link, contrast=True)
+        separate = attribution.link == "margin" and attribution.prediction.multilabel
+        return _SEPARATE if separate else meaning_of_link(attribution.link, contrast=True)
     if answered and attribution.link == "value":
         return f"{inline(attribution.target)}: how far a new answer of the model agrees with the explained one"
     if answered:
@@ -321,10 +323,10 @@ def explained(response: Response) -> list[str]:
 def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline) -> list[str]:
     """Return what the model predicts without the best words, and from them alone; nothing if it was not asked.
 
-    `name` makes words and labels fit for display.
+    That nothing matters is all there is to say of a text. `name` makes words and labels fit for display.
     """
     evidence = attribution.evidence
-    if evidence is None or not evidence.without:
+    if evidence is None or not evidence.without or not attribution.verdict.matters:
         return []
 
     def words(units: Sequence[int]) -> str:
@@ -335,14 +337,16 @@ def evidence_facts(attribution: Attribution, name: Callable[[str], str] = inline
 
     def predicted(changed: Changed) -> str:
         if changed.probability is None:
-            return f"{name(changed.label)} {amount(changed.response)}" if is_value else amount(changed.response)
+            own = f"{name(tested.target)} {amount(changed.response)}"
+            same = changed.label == tested.target
+            return amount(changed.response) if not is_value else own if same else f"{name(changed.label)} ({own})"
         return f"{name(changed.label)} {percent(changed.probability)}"
 
     without, only, flip = evidence.without[-1], evidence.only[-1], evidence.flip_set
     facts, n = [], len(without.units)
     if flip is not None:
         kind = "the smallest set" if flip.smallest else "a small set"
-        other = f"{name(flip.label)} {percent(flip.probability)}"
+        other = name(flip.label) + ("" if flip.probability is None else f" {percent(flip.probability)}")
         facts.append(f"without {words(flip.units)}: {other}, {kind} that flips it")
     if n < len(attribution.units):  # else they are the whole text
         best = words(without.units) if n <= _MOST_NAMED else _best(attribution, n, name)
@@ -408,7 +412,7 @@ def _best(attribution: Attribution, n: int, name: Callable[[str], str]) -> str:
     tested = _tested(attribution)
     if is_unsigned(tested) or not is_by_score(tested):
         return f"the {n} strongest {tested.noun}s"
-    return f"the {n} {tested.noun}s most for {name('the answer' if tested.answer is not None else tested.target)}"
+    return f"the {n} {tested.noun}s most for {name('the answer' if tested.answer is not None else tested.title)}"
 
 
 def _tested(attribution: Attribution) -> Attribution:
@@ -500,9 +504,13 @@ def heading(marks: frozenset[str], noun: str = "word") -> Markup:
 def legend(marks: frozenset[str], explained: str = "class") -> Markup:
     """Return paragraphs that explain these marks and no others; nothing if there are none.
 
-    `explained` is a word for what has a probability, such as a class, or "value", or "agreement" of answers.
+    `explained` is a word for what has a probability, such as a class, or "value", "agreement" of answers, or "number".
     """
-    numbers = {"value": "value", "agreement": "agreement of new answers with this one"}
+    numbers = {
+        "value": "value",
+        "agreement": "agreement of new answers with this one",
+        "number": "explained number",
+    }
     number = numbers.get(explained, f"probability of the {explained}")
     keys = [f"{_KEYS[mark]} {number}" for mark in _KEYS if mark in marks]
     insignificant = [tag for mark, tag in _INSIGNIFICANT.items() if mark in marks]

@@ -23,6 +23,7 @@ import numpy as np
 from mase import text as characters
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.attribution import Word
+from mase.attribution.evidence import NEGLIGIBLE
 from mase.attribution.response import Z95
 from mase.models.language.answers import ANSWER
 from mase.render.marks import SHADES, Scale, inline, isolated, visible
@@ -205,7 +206,9 @@ class Shading:
         return " ".join(map(str, self.words.ravel().tolist()))
 
 
-def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats, *, signs: bool = True) -> Shading:
+def shading(
+    text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats, *, signs: bool = True, marks: bool = True
+) -> Shading:
     """Return the shades of w words of a text.
 
     Parameters
@@ -220,6 +223,8 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats,
         scores are exact and have no interval.
     signs
         Whether a sign of the scores means something.
+    marks
+        Whether anything matters, so that words are marked.
     """
     order = np.argsort(starts, kind="stable")
     ends = np.minimum(ends[order], len(text))
@@ -231,7 +236,7 @@ def shading(text: str, starts: Ints, ends: Ints, scores: Floats, errors: Floats,
     errors = Z95 * np.minimum(errors[order][kept], _SHADING_LARGEST_ERROR)
     errors = errors if np.any(errors > 0) else np.full_like(errors, np.nan)
     maximum = float(np.abs(scores).max(initial=0.0))
-    scale = Scale.of(maximum)
+    scale = Scale.of(maximum, marks=marks)
     unit = _last_digit(maximum, scale)
     shades = scale.levels(scores, len(SHADES))
     insignificant = ~np.isnan(errors) & (np.abs(scores) <= errors)
@@ -439,7 +444,9 @@ def _entry(
         (one_line(note["code"] or ""), one_line(note["message"] or "", _LONGEST_MESSAGE))
         for note in (text["notes"] or ())[:_MOST_NOTES]
     )
-    shown, words = _shown(content[:_ENTRIES_LONGEST], scored, signs=all(code != UNSIGNED for code, _ in notes))
+    codes = {code for code, _ in notes}
+    shades = {"signs": UNSIGNED not in codes, "marks": NEGLIGIBLE not in codes}
+    shown, words = _shown(content[:_ENTRIES_LONGEST], scored, **shades)
     return Entry(
         row=text["row"],
         id=one_line(text["id"] or ""),
@@ -483,12 +490,12 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def _shown(text: str, words: Words, *, signs: bool) -> tuple[str, Shading]:
+def _shown(text: str, words: Words, *, signs: bool, marks: bool) -> tuple[str, Shading]:
     """Return a text without control characters, and its words.
 
     A control character is shown as several characters, which moves the words after it.
     """
-    result = shading(text, *words, signs=signs)
+    result = shading(text, *words, signs=signs, marks=marks)
     shown = visible(text)
     if shown == text:
         return text, result

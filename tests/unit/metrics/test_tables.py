@@ -85,6 +85,17 @@ def test_numbers_read_back_from_csv():
     assert [rows[-1][name] for name in ("table", "column", "method", "mean")] == ["cost", "seconds", "a", "0.1"]
 
 
+def test_what_was_not_compared_is_not_drawn_as_worse():
+    def drawn(values):
+        (panel,) = ResultTable(
+            "m", (ResultColumn("c", "higher", False, found(values)),), dict.fromkeys(values, 40)
+        ).panels()
+        return {dot.method: dot.mark for dot in panel.dots}
+
+    assert drawn(VALUES) == {"bad": "", "good": "best", "near": "tied"}
+    assert drawn({"a": NOISE, "b": NOISE}) == {"a": None, "b": None}
+
+
 def test_panels_have_a_line_for_every_method():
     share, mean = TABLE.panels()
     assert [dot.method for dot in share.dots] == [dot.method for dot in mean.dots] == ["a", "b", "c"]
@@ -95,13 +106,13 @@ def test_panels_have_a_line_for_every_method():
     assert ResultTable("x", (unbounded,), {"a": 1}).table().rows[0][1].text == "0.500"
 
 
-def found(values, better="higher"):
+def found(values, better="higher", n_explained=None):
     """Return the standings of methods with these values of each text (NaN for a missing one)."""
     table = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
     summaries = dict(zip(table, summaries_of_means(np.stack(list(table.values()), axis=1)), strict=True))
     pairs = list(combinations(table, 2))
     gaps = paired_means(np.stack([table[one] - table[two] for one, two in pairs], axis=1)) if pairs else ()
-    return standings(summaries, dict(zip(pairs, gaps, strict=True)), better)
+    return standings(summaries, dict(zip(pairs, gaps, strict=True)), better, n_explained)
 
 
 def marks(values, better="higher"):
@@ -161,6 +172,8 @@ def test_a_method_that_failed_on_hard_texts_is_not_the_best():
     assert np.nanmean(behind) > whole.mean()
     assert marks({"whole": whole, "behind": behind}) == {"whole": "best", "behind": ""}
     assert marks({"whole": whole, "ahead": ahead}) == {"whole": "best", "ahead": "tied"}
+    undefined = found({"whole": whole, "ahead": ahead}, n_explained={"whole": 40, "ahead": 40})
+    assert {name: standing.mark for name, standing in undefined.items()} == {"whole": "", "ahead": "best"}
     apart = np.where(easy, np.nan, 0.0), np.where(easy, 0.0, np.nan)
     assert marks({"a": apart[0], "b": apart[1]}) == {"a": "", "b": ""}  # no text in common: no test
 

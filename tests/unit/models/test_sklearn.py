@@ -5,9 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from tests.hostile.texts import READABLE
 
 import mase
+from mase.attribution.json import dumps, loads
 from mase.errors import CapabilityError, MaseWarning, ModelError, OptionError
 from mase.metrics.evaluation import Evaluator
 from mase.models import Callable, adapt
@@ -184,8 +186,8 @@ def test_an_indicator_matrix_makes_separate_labels(n_questions):
     assert (model.labels, model.output.multilabel) == (labels, True)
     assert model.predict([text])[0] == pytest.approx(network.predict_proba([text])[0])
     ridge = pipeline(RidgeClassifier(), INDICATORS[:, :n_questions])
-    assert adapt(ridge).labels == labels
-    assert adapt(ridge).predict([text])[0] == pytest.approx(ridge.decision_function([text])[0])
+    assert (adapt(ridge).labels, adapt(ridge).output.multilabel) == (labels, True)
+    assert adapt(ridge).predict([text])[0] == pytest.approx(expit(ridge.decision_function([text])[0]))
 
 
 @pytest.mark.parametrize("kind", ["outputs", "chain"])
@@ -302,3 +304,40 @@ def test_an_estimator_of_texts_that_counts_features_is_not_told_to_read_texts():
 
     with pytest.raises(ModelError, match=r"empty text.*mask_token"):
         mase.Explainer(adapt(Embedded()), n_samples=20)("good film")
+
+
+def test_scores_tell_which_class_is_predicted_without_words():
+    from sklearn.svm import LinearSVC
+
+    for answers in (LEARNT[1], ["yes", "no", "yes", "no", "no", "no"]):
+        fitted = pipeline(LinearSVC(), answers)
+        found = mase.Explainer(fitted, evidence=2)("good film")
+        changed = found.evidence.without[0]
+        left = " ".join(word for unit, word in enumerate(found.words) if unit not in changed.units)
+        assert changed.label == fitted.predict([left])[0] != found.target
+        assert (changed.probability, found.evidence.flip_set.probability) == (None, None)
+        assert found.evidence.flip_set.label == changed.label
+        assert f"without “good”: {changed.label}, the smallest set that flips it" in str(found)
+        assert loads(dumps(found)) == found
+
+
+def test_scores_of_separate_labels_are_separate_questions():
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    answers = np.array([["good" in text, "dull" in text, "a" in text.split()] for text in LEARNT[0]]).astype(int)
+    fitted = pipeline(OneVsRestClassifier(LinearSVC()), answers)
+    for text in ("a good law", "the law", "good dull"):
+        found = mase.Explainer(fitted)(text)
+        assert found.prediction.multilabel
+        predicted = [probability >= 0.5 for probability in found.prediction.probabilities.values()]
+        assert predicted == fitted.predict([text])[0].astype(bool).tolist()
+
+
+def test_labels_that_are_floats_are_named_by_whole_numbers():
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = pipeline(LogisticRegression(), [1.0, 2.0] * 3)
+    for target in (1, 1.0, "1.0"):
+        assert mase.Explainer(fitted)("good film", target=target).target == "1.0"
+    assert mase.Explainer(fitted)("good film", target=0).target == "1.0"  # an index, as no label reads so
