@@ -208,7 +208,7 @@ def _short(name: str) -> str:
 
 def _legend(figure: "Figure", marks: set[str | None]) -> None:
     """Explain the marks in use, unless there are none."""
-    if marks == {None}:
+    if marks <= {"", None}:
         return
     from matplotlib.lines import Line2D
 
