@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mase.arrays import Floats
 from mase.document import PAIR, Document, Field, Input, Scalar
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, MaseError, ModelError, ShapeError
 from mase.explainer import Explainer
-from mase.models.base import Model
+from mase.models.base import Model, Probe
 from mase.models.batching import ask
 from mase.models.description import Guess, description_of, language_description_of
 from mase.models.function import Callable
@@ -21,6 +22,7 @@ from mase.models.language.prompts import CONTEXT, QUERY, Template, plain
 from mase.pipeline import BoundText
 from mase.render.marks import inline
 from mase.render.wording import counted, duration
+from mase.responses import predictions
 from mase.target import Question
 from mase.text import Truncation
 
@@ -294,13 +296,26 @@ def fails(model: Model, n_words: int) -> MaseError | None:
     return None
 
 
-def agreement(model: Model, texts: Sequence[Input]) -> Agreement:
-    """Return how far predictions `(k,)` for the first text differ: asked twice, and in a batch with the others."""
-    alone, again = model.predict(texts[:1])[0], model.predict(texts[:1])[0]
-    in_batch = model.predict([*texts[1:], texts[0]])[-1]
-    difference = float(np.abs(alone - again).max())
-    nearest = min(float(np.abs(in_batch - item).max()) for item in (alone, again))
-    return Agreement(difference, max(0.0, nearest - difference))
+def agreement(explainer: Explainer, texts: Sequence[Input]) -> Agreement:
+    """Return how far predictions `(k,)` for the first text differ: asked twice, and in a batch.
+
+    The batch is that of the other texts and, as in an explanation, that of copies of the text with units masked. What
+    is asked twice has other random numbers, if the model draws any.
+    """
+    model, probe = explainer.model, bound(explainer, texts[0]).probe
+    rows = np.ones((3, len(probe.scale)))
+    rows[0, ::2], rows[1, 1::2] = 0.0, 0.0
+
+    def of_probe(probe: Probe, rows: Floats) -> Floats:
+        return np.asarray(predictions(ask(probe, rows), probe.output)[-1])
+
+    found = [
+        (*(model.predict(texts[:1])[0] for _ in range(2)), model.predict([*texts[1:], texts[0]])[-1]),
+        (of_probe(probe, rows[2:]), of_probe(probe.seeded(1), rows[2:]), of_probe(probe, rows)),
+    ]
+    again = max(float(np.abs(alone - twice).max()) for alone, twice, _ in found)
+    in_batch = max(min(float(np.abs(batch - item).max()) for item in (alone, twice)) for alone, twice, batch in found)
+    return Agreement(again, max(0.0, in_batch - again))
 
 
 def speed(explainer: Explainer, text: Input) -> Speed:
@@ -564,7 +579,7 @@ def check(
         longest=longest,
         context_length=description.context_length,
         defaults=_defaults(explainer),
-        agreement=agreement(adapted, [texts[0], *texts]),
+        agreement=agreement(explainer, [texts[0], *texts]),
         speeds=tuple(speed(explainer, item) for item in texts),
         device=description.device,
         precision=description.precision,

@@ -4,6 +4,7 @@ import itertools
 import json
 
 import pytest
+import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -97,6 +98,28 @@ def test_a_model_without_a_description_is_described_by_its_class():
 
     found = mase.check(Own(load("lstm-imdb")))
     assert (found.kind, found.labels, found.device) == ("Own", ("neg", "pos"), None)
+
+
+class Centred(SmallLSTM):
+    """A module whose answers depend on the batch."""
+
+    def forward(self, *inputs):
+        logits = super().forward(*inputs)
+        return logits - logits.mean(0) / 2
+
+
+class Random(SmallLSTM):
+    """A module that draws random numbers."""
+
+    def forward(self, *inputs):
+        return super().forward(*inputs) * (1 + torch.rand(1))
+
+
+@pytest.mark.parametrize(("kind", "told"), [(Centred, "in a batch"), (Random, "asked twice"), (SmallLSTM, "the same")])
+def test_modules_are_compared_as_they_are_explained(kind, told):
+    torch.manual_seed(0)
+    model = TorchModule(kind(), tokenize=whitespace_ids, outputs="logits")
+    assert mase.check(model).facts["answers"].startswith(told)
 
 
 def test_noise_and_dependence_on_the_batch_are_told():
