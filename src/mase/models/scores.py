@@ -187,8 +187,8 @@ class ExpectedOutput:
         if bad.any():
             total = table[np.flatnonzero(bad)[0]].sum()
             raise ModelError(
-                f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; "
-                f"pass {self.opened_as}(..., multilabel=True) if the classes are separate questions"
+                f"{self._first(bad, table, texts)}, which sums to {total:.3g}, expected 1; return all classes, not the "
+                f"best (top_k=None), or pass {self.opened_as}(..., multilabel=True) if they are separate questions"
             )
 
     def _first(self, bad: Bools, table: Floats, texts: Sequence[object]) -> str:

@@ -202,7 +202,10 @@ class PromptTokenizer:
         else:
             ids = self._encoded(plain(prompt, self.owner), special=True)
         if not ids:
-            raise EmptyTextError(f"the prompt {prompt!r:.60} has no token of {self.owner}, expected at least one")
+            raise EmptyTextError(
+                f"the prompt {prompt!r:.60} has no token of {self.owner}, expected at least one, also where all "
+                "parts of the text are left out; put words around it with template="
+            )
         return ids
 
     def reads(self) -> dict[str, Any]:

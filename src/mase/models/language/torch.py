@@ -20,6 +20,7 @@ from transformers.models.auto import modeling_auto
 
 from mase.arrays import Floats, Ints
 from mase.errors import DataError, ModelError, OptionError
+from mase.models.base import unwrapped
 from mase.models.batching import in_batches
 from mase.models.description import LanguageDescription, of_language_module
 from mase.models.folder import ADAPTER, LanguageKind, is_adapter_folder, locate, read_language_model, read_tokenizer
@@ -86,6 +87,7 @@ class TransformersLM(Reopened, LanguageModel, ABC):
         template: Prompt | None,
         name: str | None,
     ) -> None:
+        model = unwrapped(model)
         if not isinstance(model, nn.Module) or not hasattr(model, "get_output_embeddings"):
             raise OptionError(f"model is of type {type(model).__name__}, expected a {self.kind}")
         if tokenizer is None:

@@ -320,11 +320,21 @@ def borrowed(module: nn.Module, *, gradients: bool = False) -> Iterator[None]:
 
     The gradients of parameters never change, because only derivatives with respect to coordinates are computed. The
     block uses `no_grad` and not inference mode: a module that caches tensors on itself could not be trained any more
-    with inference tensors. The module is locked for this thread, so that two explanations do not mix their hooks and
-    modes.
+    with inference tensors. Nor does it use the half precision of `torch.autocast` around it. The module is locked for
+    this thread, so that two explanations do not mix their hooks and modes.
     """
-    evaluating = _evaluating(module)
-    with _alone(module), untouched(), evaluating, _unclipped(module), torch.set_grad_enabled(gradients), _UNCOMPILED:
+    evaluating, exact = _evaluating(module), _precision_of_the_module()
+    grad = torch.set_grad_enabled
+    with _alone(module), untouched(), evaluating, _unclipped(module), grad(gradients), exact, _UNCOMPILED:
+        yield
+
+
+@contextmanager
+def _precision_of_the_module() -> Iterator[None]:
+    with ExitStack() as stack:
+        for device in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(device):
+                stack.enter_context(torch.autocast(device, enabled=False))
         yield
 
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from scipy.special import softmax
 from tests.unit.models.language.causal_models import byte_tokenizer, causal_model, one_by_one
 from tests.unit.models.language.fake import Fake
@@ -272,3 +273,8 @@ def test_lists_are_arrays():
     context = {"context": "The old house. A new one.", "query": "Which?"}
     lists = Wrong(lambda tables: [table.tolist() for table in tables])
     assert mase.cite(lists, **context).scores.tolist() == mase.cite(Fake({"old": 1.0}), **context).scores.tolist()
+
+
+def test_a_wrapped_language_model_is_that_inside_of_it():
+    model, words = causal_model("GPT2"), byte_tokenizer()
+    assert CausalLM(torch.nn.DataParallel(model), words).module is model

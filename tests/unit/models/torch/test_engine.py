@@ -78,6 +78,14 @@ def test_interrupt_passes_and_leaves_the_module_as_it_was():
     assert_same(before, state(module))
 
 
+def test_the_autocast_of_a_user_changes_no_score(small_bert):
+    explainer = mase.Explainer(*small_bert, n_samples=100)
+    expected = explainer("a good film").scores.tolist()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert explainer("a good film").scores.tolist() == expected
+        assert torch.is_autocast_enabled("cpu")
+
+
 def test_random_states_of_numpy_and_python_are_restored():
     import random
 
