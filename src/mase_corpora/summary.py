@@ -323,7 +323,9 @@ _MEASURES = {"r2": "response", "r2_held_out": "response", "split_half": "text", 
 _RELIABLE = "SELECT avg(reliable::INT) FROM response"
 
 _NOTES = """
-SELECT code, sum(n)::BIGINT AS texts, texts / $explained, min(message) FROM note GROUP BY code ORDER BY texts DESC, code
+SELECT code, texts, texts / $explained, message
+FROM (SELECT code, count(DISTINCT row) AS texts FROM note GROUP BY code)
+JOIN (SELECT code, min(message) AS message FROM message GROUP BY code) USING (code) ORDER BY texts DESC, code
 """
 
 _FAILURES = """

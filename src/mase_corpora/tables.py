@@ -102,7 +102,8 @@ CREATE TABLE text (
     failed BOOLEAN, label VARCHAR, other_label VARCHAR, grp VARCHAR
 );
 CREATE TABLE response (row BIGINT, response VARCHAR, r2 DOUBLE, r2_held_out DOUBLE, reliable BOOLEAN);
-CREATE TABLE note (code VARCHAR, n BIGINT, message VARCHAR);
+CREATE TABLE note (row BIGINT, code VARCHAR);
+CREATE TABLE message (code VARCHAR, message VARCHAR);
 CREATE TABLE failure (error VARCHAR, n BIGINT, row BIGINT, id VARCHAR, message VARCHAR);
 """
 
@@ -125,10 +126,15 @@ CASE WHEN list_contains($classes::VARCHAR[], their_label) THEN their_label
     ELSE their_label END
 """
 
-_NOTE = """
-INSERT INTO note SELECT note.code, count(DISTINCT row), min(note.message)
-FROM (SELECT row, unnest(notes) AS note FROM part WHERE error IS NULL) GROUP BY note.code
-"""
+# A text has a note if it is on the text or on one of its responses.
+_UNNESTED = "(SELECT row, unnest({notes}) AS note FROM part WHERE {where})"
+_NOTE = f"INSERT INTO note SELECT DISTINCT row, note.code FROM {_UNNESTED}"
+_MESSAGE = f"INSERT INTO message SELECT note.code, min(note.message) FROM {_UNNESTED} GROUP BY note.code"
+_NOTES = tuple(
+    statement.format(notes=notes, where=where)
+    for notes, where in (("notes", "error IS NULL"), ("response_notes", "true"))
+    for statement in (_NOTE, _MESSAGE)
+)
 
 _FAILURE = """
 INSERT INTO failure SELECT error, count(*), min(row), arg_min(id, row), arg_min(message, row)
@@ -216,10 +222,11 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
     names = {"classes": classes, "composed": [name if counts[name] == 1 else None for name in composed]}
     for part in joined(_with_columns(texts, asked) for texts in run.tables("texts")):
         database.run(text, names, part=part)
-        for statement in (_NOTE, _FAILURE):
+        for statement in (*_NOTES[:2], _FAILURE):
             database.run(statement, part=part)
     for part in joined(run.tables("responses")):
-        database.run(_RESPONSE, part=part)
+        for statement in (*_NOTES[2:], _RESPONSE):
+            database.run(statement, part=part)
     if label is not None:
         _check_labels(database, run, label)
     threshold = next((value for (value,) in database.run(_THRESHOLD)), None)

@@ -1,9 +1,12 @@
 """Tests of what a summary counts."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from tests.attributions import attribution
 from tests.corpora import corpora
+from tests.corpora.corpora import hashed
 from tests.runs import run_of
 
 import mase
@@ -44,6 +47,22 @@ def test_shares_are_of_the_explained_texts_and_of_those_with_a_label(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_text_has_a_note_if_one_of_its_responses_has_it(tmp_path):
+    def hard(texts):
+        """Of three classes, the words tell the first one apart, and chance the others."""
+        rows = np.array([hashed(3, 0)([text])[0] for text in texts])
+        first = 0.6 + 0.3 * np.array(["w1" in text.split() for text in texts])
+        return np.column_stack([first, (1 - first)[:, None] * rows[:, 1:] / rows[:, 1:].sum(axis=1, keepdims=True)])
+
+    texts = [" ".join(f"w{(row * 5 + i) % 17}" for i in range(14)) for row in range(8)]
+    run = mase.run(texts, tmp_path / "run", model=hard, target="all", engine="here", n_samples=64)
+    pairs = {(row["row"], note["code"]) for row in run.texts().to_pylist() for note in row["notes"]}
+    on_responses = {(row["row"], note["code"]) for row in run.responses().to_pylist() for note in row["response_notes"]}
+    assert on_responses - pairs  # so that it matters
+    expected = Counter(code for _, code in pairs | on_responses)
+    assert {note.code: note.n_texts for note in mase.summarise(run).notes} == expected
+
+
 def test_distributions_are_those_of_numpy(tmp_path):
     values = np.arange(8) ** 2 / 50
     texts = [(attribution(f"film {number}", [0.5, 0.1], r2=value), ()) for number, value in enumerate(values.tolist())]
