@@ -247,6 +247,7 @@ bench-inputs: $(PEERS)/.installed
 pages: $(STAMP)
 	$(BIN)/python experiments/registered.py
 	$(BIN)/python experiments/refresh.py
+	$(BIN)/mase reproduce large --report-only --output experiments/large
 	$(BIN)/pytest -m pages tests docs/decisions
 
 # Build both packages, and run the tests of each from its source distribution, in an environment of its own: first the

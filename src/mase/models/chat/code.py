@@ -4,6 +4,7 @@ import dis
 import hashlib
 from collections.abc import Iterator
 from functools import partial
+from inspect import getattr_static
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -46,7 +47,7 @@ def _code_parts(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _object_parts(value: Any, seen: set[int]) -> Iterator[str]:
-    method = value if isinstance(value, MethodType) else vars(type(value)).get("__call__")
+    method = value if isinstance(value, MethodType) else getattr_static(type(value), "__call__", None)
     yield from _code_parts(getattr(method, "__func__", method), seen)
     for name, part in getattr(getattr(method, "__self__", value), "__dict__", {}).items():
         if isinstance(part, str | FunctionType):
