@@ -190,7 +190,7 @@ def run_evaluation(
     tally, interruption = _Tally([], []), None
     with aside():
         source.check(evaluator)
-    targets = source.targets(evaluator.model.labels)
+        targets = source.targets(evaluator.model.labels)
     with aside(), ProgressBar(min(n_texts, len(source.rows)), "evaluating", "evaluated") as progress:
         try:
             for row in source.drawn(evaluator.seed):
