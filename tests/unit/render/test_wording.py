@@ -12,6 +12,7 @@ from tests.answers import cited
 from tests.attributions import attribution
 from tests.unit.render.screens import Visible, printed
 
+import mase
 from mase.attribution import Changed, Evidence, Fit, FlipSet, Interaction, Prediction
 from mase.links import LINKS
 from mase.render.html import page, resource
@@ -378,3 +379,33 @@ def test_scripts_round_shares_as_python_does():
     assert found == [percent(value) for value in shares]
     signed = shares + [-value for value in shares if value]
     assert written_by_script("share", signed) == [share(value) for value in signed]
+
+
+def test_a_page_says_that_nothing_matters():
+    def hardly(texts):
+        return [[0.6 + 1e-4 * ("good" in text), 0.4 - 1e-4 * ("good" in text)] for text in texts]
+
+    found = mase.explain("a good film", hardly)
+    page = found.to_html()
+    assert "Nothing matters" in page
+    assert "Read with care" not in page
+    assert 'class="evidence' not in page.replace("class=evidence", 'class="evidence')
+
+
+def test_a_legend_speaks_of_the_class_where_its_probability_decides():
+    def logits(texts):
+        return np.array([[1.5 * ("great" in text), -1.0, 2.0 * ("loud" in text)] for text in texts])
+
+    model = mase.models.Callable(logits, labels=["pos", "neg", "neu"], outputs="logits")
+    for options, explained in (({}, "class"), ({"against": "neg"}, "number"), ({"link": "logit"}, "number")):
+        page = mase.explain("a great loud film", model, target="pos", **options).to_html()
+        assert ("increases the probability of the class" in page) == (explained == "class")
+        assert ("increases the explained number" in page) == (explained == "number")
+
+
+def test_a_contrast_of_separate_questions_is_a_ratio_of_odds():
+    model = mase.models.Callable(
+        lambda texts: [[0.3 + 0.2 * ("good" in text), 0.7] for text in texts], labels=["A", "B"], multilabel=True
+    )
+    found = mase.explain("a good film", model, target="A", against="B")
+    assert "ratio of both odds" in (link_meaning(found) or "")
