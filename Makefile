@@ -246,8 +246,8 @@ bench-inputs: $(PEERS)/.installed
 # The figures of the bundled models are checked on their test splits if ../shared/data has them, which takes a minute.
 pages: $(STAMP)
 	$(BIN)/python experiments/registered.py
-	$(BIN)/python experiments/refresh.py
 	$(BIN)/mase reproduce large --report-only --output experiments/large
+	$(BIN)/python experiments/refresh.py
 	$(BIN)/pytest -m pages tests docs/decisions
 
 # Build both packages, and run the tests of each from its source distribution, in an environment of its own: first the

@@ -127,13 +127,13 @@ CASE WHEN list_contains($classes::VARCHAR[], their_label) THEN their_label
 """
 
 # A text has a note if it is on the text or on one of its responses.
-_UNNESTED = "(SELECT row, unnest({notes}) AS note FROM part WHERE {where})"
-_NOTE = f"INSERT INTO note SELECT DISTINCT row, note.code FROM {_UNNESTED}"
-_MESSAGE = f"INSERT INTO message SELECT note.code, min(note.message) FROM {_UNNESTED} GROUP BY note.code"
-_NOTES = tuple(
-    statement.format(notes=notes, where=where)
-    for notes, where in (("notes", "error IS NULL"), ("response_notes", "true"))
-    for statement in (_NOTE, _MESSAGE)
+_UNNESTED = "(SELECT row, unnest({notes}) AS note FROM part)"
+_NOTES = (
+    f"INSERT INTO note SELECT DISTINCT row, note.code FROM {_UNNESTED}",
+    f"INSERT INTO message SELECT note.code, min(note.message) FROM {_UNNESTED} GROUP BY note.code",
+)
+_TEXT_NOTES, _RESPONSE_NOTES = (
+    tuple(statement.format(notes=notes) for statement in _NOTES) for notes in ("notes", "response_notes")
 )
 
 _FAILURE = """
@@ -222,10 +222,10 @@ def load(database: Database, run: Run, label: str | None, group: str | None, min
     names = {"classes": classes, "composed": [name if counts[name] == 1 else None for name in composed]}
     for part in joined(_with_columns(texts, asked) for texts in run.tables("texts")):
         database.run(text, names, part=part)
-        for statement in (*_NOTES[:2], _FAILURE):
+        for statement in (*_TEXT_NOTES, _FAILURE):
             database.run(statement, part=part)
     for part in joined(run.tables("responses")):
-        for statement in (*_NOTES[2:], _RESPONSE):
+        for statement in (*_RESPONSE_NOTES, _RESPONSE):
             database.run(statement, part=part)
     if label is not None:
         _check_labels(database, run, label)

@@ -322,6 +322,8 @@ def refreshed(root: Path, block: str, page: str) -> subprocess.CompletedProcess[
     path = root / "experiments" / "eighth-confirmation" / "confirmation.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
+    (root / "experiments" / "large").mkdir(exist_ok=True)
+    (root / "experiments" / "large" / "large.md").write_text("", encoding="utf-8")
     (root / "docs").mkdir(exist_ok=True)
     (root / "docs" / "results.md").write_text("", encoding="utf-8")
     (root / "README.md").write_text(f"<!-- rows:begin -->\n{block}<!-- rows:end -->\n", encoding="utf-8")

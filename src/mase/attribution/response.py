@@ -231,8 +231,8 @@ class Response:
     link
         Which number of the class is explained (see `mase.links`).
     value
-        The explained number for the unmasked document; of windows, the mean of theirs by their weights. Scores and
-        standard errors have its unit.
+        The explained number for the unmasked document (in windows, their weighted mean). Scores and standard errors
+        have its unit.
     scores
         w scores. A positive score increases the response.
     standard_errors

@@ -119,7 +119,7 @@ class Source:
         indices = class_indices([label for label in labels if renamed[label] is None], classes)
         for label, name in renamed.items():
             if name is not None:
-                indices |= dict.fromkeys([label], _named_class(name, classes))
+                indices[label] = _named_class(name, classes)
         if labels and not indices:
             error = unknown("label", next(iter(labels)), list(classes))
             raise UnknownNameError(
@@ -270,9 +270,11 @@ def _named_class(name: str, classes: Sequence[str]) -> int:
 
 def _target(row: LabelledText, targets: Mapping[str, int], classes: Sequence[str]) -> int | None:
     """Return the index of the true class of a row, or None if it has no label."""
-    if row.label is None or row.label in targets:
-        return None if row.label is None else targets[row.label]
-    raise unknown("label", row.label, list(classes))
+    if row.label is None:
+        return None
+    if row.label not in targets:
+        raise unknown("label", row.label, list(classes))
+    return targets[row.label]
 
 
 _WIDEST = 10_000  # a file or a pipe has no fixed width

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from mase.arrays import Floats, Ints, equal_fields
 from mase.attribution.response import ranking
+from mase.defaults import check_choice
 from mase.document import Document, Input
 from mase.errors import OptionError
 from mase.metrics import METRICS
@@ -33,8 +34,7 @@ class Column:
     headline: bool = True
 
     def __post_init__(self) -> None:
-        if self.better not in get_args(Better):
-            raise OptionError(f"better is {self.better!r:.80}, expected 'higher' or 'lower'")
+        check_choice("better", self.better, get_args(Better))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import LISTED, Interaction, Note
+from mase.links import Contrast
 from mase.responses import respond
 from mase.solve.distributions import centred, on_means
 from mase.solve.oracle import Oracle
@@ -221,8 +222,9 @@ def negligible(oracle: Oracle, scores: Floats) -> str | None:
     if not output.has_classes:
         return None
     every = np.concatenate([oracle.start, scores])
-    own = () if oracle.link == "probability" else ((oracle.link, _TRIFLE_OF_ODDS),)
-    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS), *own):
+    in_probability = (oracle.link.link if isinstance(oracle.link, Contrast) else oracle.link) == "probability"
+    own = (oracle.link, _TRIFLE if in_probability else _TRIFLE_OF_ODDS)
+    for link, least in (("probability", _TRIFLE), ("logit", _TRIFLE_OF_ODDS), own):
         changes = respond(every, output, link, oracle.target)
         if np.abs(changes[1:] - changes[0]).max(initial=0.0) >= least:
             return None

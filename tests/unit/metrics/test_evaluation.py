@@ -264,7 +264,7 @@ def test_a_share_of_texts_is_of_ones_among_zeros():
     for number in (0.5, 2.0):
         with pytest.raises(OptionError, match=rf"returned {number} for its column 'share'.*expected 0, 1 or NaN"):
             evaluate(model, ["a film"], ["random"], metrics={"x": Share([number])})
-    with pytest.raises(OptionError, match="better is 'high', expected 'higher' or 'lower'"):
+    with pytest.raises(OptionError, match="better is 'high', expected one of higher, lower"):
         Column("loss", "high")
 
 
