@@ -45,6 +45,8 @@ class Defaults:
 class Agreement:
     """How far predictions for one input differ, as the largest difference of the probability of a class.
 
+    Differences of values are relative to the largest of them.
+
     Attributes
     ----------
     again
@@ -313,6 +315,9 @@ def agreement(explainer: Explainer, texts: Sequence[Input]) -> Agreement:
         (*(model.predict(texts[:1])[0] for _ in range(2)), model.predict([*texts[1:], texts[0]])[-1]),
         (of_probe(probe, rows[2:]), of_probe(probe.seeded(1), rows[2:]), of_probe(probe, rows)),
     ]
+    if not probe.output.has_classes:
+        largest = max(float(np.abs(row).max()) for rows in found for row in rows) or 1.0
+        found = [tuple(row / largest for row in rows) for rows in found]
     again = max(float(np.abs(alone - twice).max()) for alone, twice, _ in found)
     in_batch = max(min(float(np.abs(batch - item).max()) for item in (alone, twice)) for alone, twice, batch in found)
     return Agreement(again, max(0.0, in_batch - again))

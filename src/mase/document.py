@@ -324,6 +324,9 @@ def is_single(content: "Input | Iterable[Input]") -> "TypeGuard[Input]":
     return isinstance(content, str | tuple | Mapping | Document)
 
 
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
 def check_text(text: object) -> str:
     """Return `text` if it is valid Unicode; a subclass such as `numpy.str_` is converted to `str`.
 
@@ -337,9 +340,15 @@ def check_text(text: object) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
+        pair = _SURROGATES.match(text, error.start) is not None
+        which, remedy_of_it = (
+            ("surrogate pair with", "join it with text.encode('utf-16', 'surrogatepass').decode('utf-16')")
+            if pair
+            else ("lone surrogate", "replace it, for example with text.encode('utf-8', 'replace').decode()")
+        )
         raise InvalidTextError(
-            f"text has the lone surrogate U+{ord(text[error.start]):04X} at position {error.start}, expected valid "
-            "Unicode; replace it, for example with text.encode('utf-8', 'replace').decode()"
+            f"text has the {which} U+{ord(text[error.start]):04X} at position {error.start}, expected valid Unicode; "
+            f"{remedy_of_it}"
         ) from None
     return str.__str__(text)
 

@@ -24,7 +24,7 @@ from mase.attribution.response import (
 )
 from mase.defaults import AUTO, check_integer
 from mase.document import Document
-from mase.errors import BudgetSpentError, EmptyTextError, ModelError, OptionError
+from mase.errors import BudgetSpentError, CapabilityError, EmptyTextError, ModelError, OptionError
 from mase.evidence import MaskedPredictions, n_for_evidence, n_for_scores
 from mase.links import Contrast, Output
 from mase.methods import Method, describe, resolve
@@ -86,7 +86,10 @@ def _effects(other_effects: Mapping[str, Estimate], groups: Sequence[Ints]) -> d
 
 
 def _of_units(interactions: Iterable[Interaction], groups: Iterable[Ints]) -> tuple[Interaction, ...]:
-    """Return the interactions of pairs of units, from those of their coordinates: each has one of its own."""
+    """Return the interactions of pairs of units, from those of their coordinates; none if a unit has several."""
+    groups = list(groups)
+    if any(len(group) > 1 for group in groups):
+        return ()
     unit_of = {coordinate: unit for unit, group in enumerate(groups) for coordinate in group.tolist()}
     return tuple(replace(item, units=(unit_of[item.units[0]], unit_of[item.units[1]])) for item in interactions)
 
@@ -280,6 +283,11 @@ class BoundText:
         of_token = coordinates(words, per_token=per_token)
         if not (of_token >= 0).any():
             raise _without_units(document, splitter)
+        if method.strategy.ranks and of_token.max() >= len(words):
+            raise CapabilityError(
+                f"{method.name} puts units in an order, and the places of tokens do not add up to that of a word, "
+                f"expected units without parts; got units={splitter.name!r}, use units='word'"
+            )
         binding = _binding(tokens, of_token, method, seed)
         probe = _bound(model, binding)
         notes: tuple[Note, ...] = ()
@@ -448,14 +456,16 @@ def measure(
     reporter: Reporter | None = None,
     others: Sequence[int] = (),
     link: str | Contrast | None = None,
+    units: Sequence[Ints] | None = None,
 ) -> Solution:
     """Run a method on a probe and return the coefficients `(p,)`; inactive coordinates get exactly 0.
 
     The rows are chosen for the class `target`; `others` are further classes, which are solved from the same answers.
     The `link` is that of the method by default.
 
-    Rows of zeros and ones whose scores are `known` are not asked again, and the scores of others are added. The
-    `reporter` is told of batches and rounds, and what it raises ends the measurement.
+    Rows of zeros and ones whose scores are `known` are not asked again, and the scores of others are added. A stopping
+    rule is about the scores of the `units`, whose coordinates are given; each has one by default. The `reporter` is
+    told of batches and rounds, and what it raises ends the measurement.
     """
     strategy, p = method.strategy, len(probe.scale)
     if not stopping.never and not strategy.stops_early:
@@ -471,6 +481,9 @@ def measure(
         options=query,
         known=known,
     )
+    if units is not None and max(map(len, units)) > 1:
+        own = [np.flatnonzero(np.isin(oracle.active, unit)) for unit in units]
+        oracle.units = tuple(unit for unit in own if len(unit))
     if reporter is not None:
         oracle.cost.listener = reporter.asked
         oracle.solved = lambda so_far: reporter.solved(lambda: _embedded(so_far(), oracle.active, p))
@@ -617,6 +630,7 @@ class Measurement:
             reporter=report,
             others=others,
             link=bound.link,
+            units=members(bound.words, bound.of_token),
         )
 
     def _described(self, bound: BoundText, n_samples: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from mase.attribution.response import Z95
 from mase.defaults import check_integer, is_real
 from mase.errors import DataError, OptionError
+from mase.models.origin import is_multilabel
 from mase.sources.rows import fields_of
 from mase.statistics import Mean, critical_value, critical_z, q_values
 from mase_corpora.comparison import (
@@ -144,12 +145,13 @@ def turn(database: Database, first: Run, second: Run) -> str | None:
     Scores for one of two classes are nearly those for the other with the sign turned: near enough to find the words
     that changed a prediction, and not for a test against sampling noise. Return the class for which scores can then be
     counted in all texts, with the sign turned where they are for the other one. None where there are not two classes,
-    or their scores are not opposite: of another link, without signs, or of separate questions, which shows in a best
-    class below one half.
+    or their scores are not opposite: of another link, without signs, or of separate questions. Runs of earlier releases
+    do not say that questions are separate; a best class below one half does.
     """
     database.run(_NO_TURN)
     labels, asked = first.manifest.labels, (first.manifest.asked, second.manifest.asked)
-    if len(labels) != 2 or any(item.target is not None for item in asked) or database.row(_CANNOT_TURN)[0]:
+    separate = any(item.target is not None or is_multilabel(item.model) for item in asked)
+    if len(labels) != 2 or separate or database.row(_CANNOT_TURN)[0]:
         return None
     for statement in _TURN:
         database.run(statement)
@@ -374,7 +376,7 @@ WHERE is_first
 """
 
 _TURNED = """ REPLACE (
-    sign * first AS first, sign * second AS second, sign * difference AS difference, {common} AS response
+    {sign} * first AS first, {sign} * second AS second, {sign} * difference AS difference, {common} AS response
 )"""
 
 # A word that a text has several times counts once, with its mean.
@@ -418,7 +420,7 @@ def compare_words(
     """
     literal = "" if common is None else "'" + common.replace("'", "''") + "'"
     sign = f"CASE WHEN words.response = {literal} THEN 1 ELSE -1 END"
-    turned = "" if common is None else _TURNED.replace("sign", sign).format(common=literal)
+    turned = "" if common is None else _TURNED.format(sign=sign, common=literal)
     database.run(_DIFFERENT.format(turned=turned))
     result = database.table(_MEANS.format(min_texts=max(min_texts, 2)))
     n = result.column("n_texts").to_numpy()

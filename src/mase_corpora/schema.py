@@ -206,8 +206,9 @@ def _field(field: Field) -> dict[str, Any]:
     return plain if field.value is None else plain | {"value": field.value, "background": field.background}
 
 
-# Punctuation, signs such as $ and +, and invisible characters; emoji are words.
-BEFORE, AFTER = r"^[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+", r"[\p{P}\p{Sm}\p{Sc}\p{Cc}\p{Cf}]+$"
+# Punctuation, signs such as $ and +, and invisible characters; emoji are words, also the flags that end with tags.
+_AROUND = r"(?:[\p{P}\p{Sm}\p{Sc}\p{Cc}]|[^\P{Cf}\x{E0020}-\x{E007F}])+"
+BEFORE, AFTER = f"^{_AROUND}", f"{_AROUND}$"
 
 
 def bare(units: pa.Array) -> pa.Array:

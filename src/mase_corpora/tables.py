@@ -29,7 +29,7 @@ class Batch:
     units
         `block` and `word` (numbers), `score`, `rank`, the place of the unit (`field`, `start`, `end`), and for the unit
         that follows it in the same field `next_word`, `next_score`, `next_rank`, `next_end`: NULL if none does, or
-        if there is punctuation between the two.
+        if there is punctuation, or more than one character, between the two.
     blocks
         `block`, `row`, `response`.
     words
@@ -59,7 +59,9 @@ class Batch:
         adjacent = np.r_[follows & (field[1:] == field[:-1]) & (position[1:] == position[:-1] + 1), False][: len(row)]
         raw, values = _codes(units["text"])
         opens, ends = (pc.match_substring_regex(values, edge).to_numpy(False)[raw] for edge in (BEFORE, AFTER))
-        adjacent &= ~np.r_[ends[:-1] | opens[1:], True][: len(row)]
+        start, end = (units[name].to_numpy() for name in ("start", "end"))
+        apart = start[1:] - end[:-1] > 1  # by more than a space: there may be punctuation that is in no unit
+        adjacent &= ~np.r_[ends[:-1] | opens[1:] | apart, True][: len(row)]
         number, texts = _codes(bare(values))
         word = number[raw]
         first = units.filter(pa.array(starts))

@@ -470,10 +470,15 @@ class _Made:
     def __init__(self) -> None:
         self.n = 0
         self.first: Attribution | None = None
+        self.n_samples: Any = None  # that of all results; None if it differs
 
     def check(self, attribution: Attribution, place: str) -> None:
         """Check that a result is of the same model and method as the first one."""
-        first = self.first = self.first or attribution
+        if self.first is None:
+            self.first, self.n_samples = attribution, attribution.method.get("n_samples")
+        first = self.first
+        if attribution.method.get("n_samples") != self.n_samples:
+            self.n_samples = None
         for what, got, expected in (
             ("model", attribution.model, first.model),
             ("method", attribution.method, first.method),
@@ -489,7 +494,8 @@ class _Made:
         first = self.first
         settings: dict[str, Any] = {"model": {"name": "no model"}, "method": {"name": "no method"}, "seed": 0}
         if first is not None:
-            settings = {"model": dict(first.model), "method": dict(first.method), "seed": first.seed}
+            method = {**first.method, "n_samples": self.n_samples}
+            settings = {"model": dict(first.model), "method": method, "seed": first.seed}
         return Manifest(
             asked=Asked(**settings, target=None, input={}, n_texts=self.n, part_size=PART_SIZE),
             made_with={} if first is None else dict(first.versions),

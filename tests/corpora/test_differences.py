@@ -552,3 +552,34 @@ def test_means_of_words_have_students_interval_of_paired_differences(scores, fou
         changes = np.abs(scores[0][1] - scores[0][0])[:, WORDS.index(shift.word)]
         most = sorted(numbers, key=lambda number, changes=changes: -changes[number])[:3]
         assert [int(one.after.split()[-1]) for one in shift.examples] == most
+
+
+def of_words(weights, labels, dull=-0.2, **settings):
+    def predict(texts):
+        log_odds = [[1 + weight * ("love" in text) + dull * ("dull" in text) for weight in weights] for text in texts]
+        return 1 / (1 + np.exp(-np.array(log_odds)))
+
+    return mase.models.Callable(predict, labels=labels, **settings)
+
+
+def compared(tmp_path, *models):
+    texts = [f"love and fun dull number {number}" for number in range(12)]
+    fast = {"engine": "here", "n_samples": 64, "method": "mase-mask+estimator=least-squares"}
+    runs = [mase.run(texts, tmp_path / str(number), model=model, **fast) for number, model in enumerate(models)]
+    return mase.compare(*runs, min_texts=5)
+
+
+def test_scores_of_separate_questions_are_not_turned(tmp_path):
+    found = compared(
+        tmp_path,
+        *(of_words(weights, ["romance", "comedy"], multilabel=True) for weights in ((2, 1), (1, 2))),
+    )
+    assert found.predictions.flipped == 12
+    assert found.reasons.n_texts == 0
+
+
+@pytest.mark.parametrize("labels", [["not {love}"], ["it's 50% {"], ["{common}"]])
+def test_classes_may_have_any_name(tmp_path, labels):
+    found = compared(tmp_path, of_words((2,), labels), of_words((-3,), labels, dull=0.2))
+    assert (found.predictions.flipped, found.reasons.n_texts) == (12, 12)
+    assert any(shift.word == "love" for shift in found.shifts.listed)

@@ -14,7 +14,7 @@ from tests.unit.models.tiny import family
 
 import mase
 from mase.errors import DataError
-from mase.testing import Wrapped, whitespace_ids
+from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 from mase_corpora.read import count_failures
 
 CODE = "def predict(texts):\n    return [[0.3, 0.7] if 'good' in text else [0.6, 0.4] for text in texts]\n"
@@ -231,3 +231,18 @@ def test_a_folder_that_is_moved_is_not_made_again(tmp_path, expected):
     with pytest.warns(UserWarning, match="no checksum"):
         run(new, model=model)
     assert files(new) == expected
+
+
+def test_a_run_is_not_continued_with_another_kind_of_scores(tmp_path):
+    module = SmallLSTM(classes=3)
+
+    def run(shard, **kind):
+        model = mase.models.TorchModule(
+            module, tokenize=whitespace_ids, labels=["a", "b", "c"], outputs="logits", **kind
+        )
+        return mase.run(["a b", "c d"], tmp_path, model=model, engine="here", part_size=1, n_samples=8, shard=shard)
+
+    run("1/2")
+    with pytest.raises(DataError, match=r"model\.output\.multilabel False, got True"):
+        run("2/2", multilabel=True)
+    assert run("2/2").n_left == 0

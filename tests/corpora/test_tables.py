@@ -1,5 +1,6 @@
 """Tests of which texts of a run are compared."""
 
+import pyarrow as pa
 import pytest
 from tests.attributions import attribution
 from tests.corpora import corpora
@@ -8,7 +9,8 @@ from tests.runs import run_of
 import mase
 from mase.errors import OptionError
 from mase_corpora.database import database
-from mase_corpora.tables import Compared, load
+from mase_corpora.schema import bare
+from mase_corpora.tables import Compared, batches, load
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,18 @@ def test_kept_columns_of_earlier_runs_may_have_names_in_other_letters(tmp_path, 
     accuracies = [mase.summarise(run, label_column=column).overview.accuracy for column in kept]
     assert accuracies == [1.0, 0.0, 1.0]
     assert mase.summarise(run, group_column=kept[1]).settings.groups == ()
+
+
+def test_words_that_punctuation_outside_of_units_divides_are_no_neighbours(tmp_path):
+    spans = [(0, 2), (3, 6), (7, 10), (12, 16), (17, 21), (24, 28)]
+    made = attribution("It was not. Good film 0 dull", [0.5] * 6, spans=spans)
+    (found,) = batches(run_of(tmp_path, [(made, ())]))
+    assert found.units["next_end"].to_pylist() == [6, 10, None, 21, None, None]
+
+
+def test_flags_that_end_with_tags_are_words():
+    flags = [
+        "".join(map(chr, (0x1F3F4, *(0xE0000 + ord(letter) for letter in name), 0xE007F)))
+        for name in ("gbeng", "gbsct")
+    ]
+    assert bare(pa.array([*flags, f"({flags[0]}),", "a\u200b"])).to_pylist() == [*flags, flags[0], "a"]

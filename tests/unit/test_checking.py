@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 import torch
 from sklearn.feature_extraction.text import CountVectorizer
@@ -331,3 +332,13 @@ def test_a_server_that_takes_texts_alone_is_asked_with_a_text():
         found = mase.check(CompletionServer(url))
     assert found.messages == "as plain text"
     assert found.answer
+
+
+@pytest.mark.parametrize(("scale", "noise", "said"), [(1e6, 1e-9, "the same"), (1e-8, 0.5, "asked twice, they differ")])
+def test_differences_of_values_are_relative(scale, noise, said):
+    rng = np.random.default_rng(0)
+
+    def value(texts):
+        return scale * np.array([[(1 + len(text)) * (1 + noise * rng.normal())] for text in texts])
+
+    assert mase.check(Callable(value, labels=["y"], outputs="values")).facts["answers"].startswith(said)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mase
-from mase.document import Document, Field
+from mase.document import Document, Field, check_text
 from mase.errors import InvalidTextError, OptionError
 
 RECORD = {"title": "Two\nlines", "age": 41, "body": "", "end": "last"}
@@ -124,3 +124,13 @@ def test_a_row_of_a_table_is_told_to_be_a_mapping():
 def test_a_field_of_another_type_says_what_to_do(value, remedy):
     with pytest.raises(InvalidTextError, match=f"expected a str or a finite number; {remedy}"):
         Document.of({"note": "a refund", "other": value})
+
+
+@pytest.mark.parametrize(("text", "said"), [("a \ud83d\ude00", "surrogate pair"), ("a \ud83d b", "lone surrogate")])
+def test_surrogates_are_told_apart(text, said):
+    with pytest.raises(InvalidTextError, match=said):
+        check_text(text)
+
+
+def test_the_advice_for_a_pair_of_surrogates_keeps_the_character():
+    assert check_text("a \ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")) == "a \U0001f600"

@@ -137,3 +137,10 @@ def test_the_page_names_the_texts_that_failed():
     page.add(2, Failure(2, "ModelError", "it broke"))
     page.close()
     assert "Text 2: ModelError: it broke" in stream.getvalue().decode()
+
+
+def test_a_surrogate_is_written_as_a_replacement(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    attribution("good \ud83d").save(tmp_path / "a.json")
+    mase.load(tmp_path / "a.json").save(tmp_path / "a.parquet")
+    assert "\ufffd" in str(pq.read_table(tmp_path / "a.parquet").to_pylist())

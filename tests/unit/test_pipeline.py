@@ -3,11 +3,14 @@
 import re
 
 import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 import mase
 from mase.attribution.json import dumps, from_dict, loads, to_dict
 from mase.document import Document, Field
-from mase.errors import DataError, OptionError
+from mase.errors import CapabilityError, DataError, OptionError
+from mase.options import Stopping
 from mase.pipeline import category_notes
 from mase.testing import LogisticClassifier
 
@@ -108,3 +111,61 @@ def test_empty_categories_that_are_not_fixed_are_told():
     (note,) = category_notes(Document(tuple(fields)))
     assert (note.code, "no score: 'a', 'b';" in note.message) == ("empty-category", True)
     assert category_notes(Document(tuple(fields[2:]))) == ()
+
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "good", "fine", "anti", "##dis", "##est", "##ab"]
+TEXT_OF_PIECES = "the good antidisestab fine the"
+
+
+class Pieces(torch.nn.Module):
+    """A model of word pieces: "good" adds 3, "fine" 1, and each piece of the long word 0.01; two of these interact."""
+
+    def __init__(self):
+        super().__init__()
+        self.worth = torch.nn.Embedding(len(PIECES), 3)
+        with torch.no_grad():
+            self.worth.weight.zero_()
+            for piece, worth in (
+                ("good", 3.0),
+                ("fine", 1.0),
+                ("the", 0.001),
+                *((piece, 0.01) for piece in PIECES[8:]),
+            ):
+                self.worth.weight[PIECES.index(piece), 0] = worth
+            self.worth.weight[PIECES.index("##dis"), 1] = self.worth.weight[PIECES.index("##est"), 2] = 1.0
+
+    def forward(self, ids):
+        worth, first, second = self.worth(ids).sum(1).T
+        return torch.stack([torch.zeros(len(ids)), worth + first * second], 1)
+
+
+@pytest.fixture(scope="module")
+def pieces():
+    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return mase.models.TorchModule(
+        Pieces(), tokenize=tokenizer, mask_id=4, unk_id=1, labels=["neg", "pos"], outputs="logits"
+    )
+
+
+def test_pairs_of_tokens_are_no_pairs_of_words(pieces, tmp_path):
+    found = mase.Explainer(pieces, units="token", n_samples=400)(TEXT_OF_PIECES, target="pos")
+    assert found.interactions == ()
+    found.save(tmp_path / "a.json")
+    assert mase.load(tmp_path / "a.json").interactions == ()
+
+
+@pytest.mark.parametrize("method", ["greedy-search", "beam-search"])
+def test_places_of_tokens_are_not_added_up(pieces, method):
+    with pytest.raises(CapabilityError, match="use units='word'"):
+        mase.Explainer(pieces, method=method, units="token")(TEXT_OF_PIECES)
+    found = mase.Explainer(pieces, method=method)(TEXT_OF_PIECES, target="pos")
+    assert found.words[found.order[0]] == "good"
+
+
+def test_a_stopping_rule_is_about_words(pieces):
+    """Of the tokens, the third place is never certain: two pieces of the word are equal."""
+    explainer = mase.Explainer(pieces, method="lime", units="token", n_samples=1_000, stopping=Stopping(stable_top=3))
+    found = explainer(TEXT_OF_PIECES + " the" * 8, target="pos")
+    assert found.fit.n_queries < 1_000
+    assert "top-unstable" not in {note.code for note in found.notes}

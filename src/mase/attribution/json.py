@@ -47,7 +47,7 @@ def differences(got: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator
 def _differences(name: str, got: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
     item, other = _parts(got), _parts(expected)
     if item is None or other is None:
-        if got != expected:
+        if got != expected or (type(got) is bool) != (type(expected) is bool):  # 1 == True
             yield name, got, expected
         return
     for key in other | item:
@@ -642,6 +642,9 @@ def load(path: str | PathLike[str]) -> Attribution:
     return loaded
 
 
+_BEGIN = b'{"schema": "mase.'  # of every line that `dumps` writes
+
+
 def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     """Return the results in a JSONL file (or the one in a JSON file) in order; a failed text is a `Failure`.
 
@@ -654,7 +657,8 @@ def load_many(path: str | PathLike[str]) -> list[Attribution | Failure]:
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     if not lines:
         return []
-    if len(lines) == 1 or not _is_json(lines[0][1]):  # one document, possibly indented
+    is_torn = len(lines) == 1 and not content.endswith(b"\n") and content.startswith(_BEGIN) and _is_cut(content)
+    if not is_torn and (len(lines) == 1 or not _is_json(lines[0][1])):  # one document, possibly indented
         document = b"\n".join(line for _, line in lines)
         return [loads(document, place=repr(name))]
     results = [loads(line, place=f"{name!r}, line {number}") for number, line in lines[:-1]]
@@ -708,6 +712,17 @@ def _plain(value: object) -> int | float | str:
     if isinstance(value, Real):
         return float(value)
     raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def _is_cut(line: bytes) -> bool:
+    """Return whether a line ends too early, rather than that it has a number which is none."""
+    try:
+        json.loads(line)
+    except RecursionError:
+        return False
+    except ValueError:
+        return True
+    return False
 
 
 def _is_json(line: bytes) -> bool:

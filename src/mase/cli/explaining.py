@@ -26,7 +26,7 @@ from mase.document import Document
 from mase.errors import OF_THE_COMMAND, DataError, MaseError, MaseWarning, TooFewSamplesError
 from mase.files import cannot_read, writing
 from mase.models.base import Model
-from mase.models.origin import as_recorded, has_checksum, identity_in_run, unknown_model
+from mase.models.origin import as_recorded, has_checksum, identity_in_run, is_multilabel, unknown_model
 from mase.models.scores import show_example
 from mase.outputs.formats import HeatMaps, JsonLines, OutputFile, line
 from mase.platforms import interrupted_later
@@ -149,6 +149,9 @@ class Expected:
         model = as_recorded(self.identity, result.model)
         recorded = flat(result.model)
         yield from ((f"model's {key}", recorded.get(key), value) for key, value in flat(model).items())
+        separate = is_multilabel(self.identity)
+        if None not in (separate, result.prediction.multilabel):
+            yield "prediction's multilabel", result.prediction.multilabel, separate
         if result.answer is None:  # the names of the parts of an answer depend on the text
             yield "classes", ", ".join(result.prediction.names), ", ".join(self._labels(line))
         got, expected = flat(_settings(result.method)), flat(self.method)

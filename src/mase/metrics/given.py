@@ -439,8 +439,12 @@ def _by_piece(pairs: Sequence[Pair], text: str, words: Words) -> Floats:
 def _piece_spans(pairs: Sequence[Pair], text: str, words: Words) -> list[tuple[Span, float]]:
     """Return the spans of the pieces with their scores.
 
-    The first piece is searched at the start of the text, or else where the first word begins that the model reads.
+    As many pieces as words, with their texts, are the words. Else the first piece is searched at the start of the text,
+    or where the first word begins that the model reads.
     """
+    own = [text[start:end] for start, end in words.spans]
+    if [piece for piece, _ in pairs] == own:
+        return [(span, score) for span, (_, score) in zip(words.spans, pairs, strict=True)]
     try:
         return list(_located(pairs, text, 0))
     except ShapeError:

@@ -59,8 +59,8 @@ class Rewriter:
     ----------
     document
         The document.
-    pieces
-        Its t words in reading order. A number or a category is one word.
+    pieces, spans
+        Its t words in reading order, and their places in the text. A number or a category is one word.
     words
         For each field, where its words are among all, and their spans in its text.
     continues
@@ -70,6 +70,7 @@ class Rewriter:
 
     document: Document
     pieces: tuple[str, ...]
+    spans: tuple[Span, ...]
     words: tuple[tuple[slice, tuple[Span, ...]], ...]
     continues: tuple[bool, ...]
     tables: "dict[tuple[int, str | None], _Joined]" = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -87,7 +88,7 @@ class Rewriter:
         same = (coordinate_of_token[1:] == coordinate_of_token[:-1]).tolist()
         touching = [first[1] == second[0] for first, second in pairwise(filter(None, tokens.spans))]
         continues = (False, *map(all, zip(same, touching, strict=True)))
-        return cls(tokens.document, tokens.pieces, words, continues)
+        return cls(tokens.document, tokens.pieces, tuple(filter(None, tokens.spans)), words, continues)
 
     @property
     def unchanging(self) -> list[int]:
@@ -141,13 +142,27 @@ class Rewriter:
             texts.append(table.text_of(chosen) if chosen or self.document.is_plain else "")
         return texts
 
-    def exchanged(self, sources: Ints) -> Contents:
-        """Return the contents with word i replaced by word `sources[i]` `(t,)`.
+    def exchanged(self, sources: Ints, members: Sequence[Ints]) -> Contents:
+        """Return the contents with unit i replaced by unit `sources[i]` `(p,)`; `members[i]` are the words of unit i.
 
-        A number or a category in whose place another word would be gives way to its background value.
+        A number or a category in whose place another unit would be gives way to its background value.
         """
-        pieces = [self.pieces[source] for source in sources]
-        return self._contents(pieces, sources != np.arange(len(sources)))
+        pieces: list[str | None] = list(self.pieces)
+        replaced: Bools = np.zeros(len(pieces), dtype=np.bool_)
+        for unit, source in enumerate(sources.tolist()):
+            if source == unit:
+                continue
+            first, *others = members[unit].tolist()
+            pieces[first] = self.text_of(members[source])
+            for word in others:
+                pieces[word] = None
+            replaced[members[unit]] = True
+        return self._contents(pieces, replaced)
+
+    def text_of(self, words: Ints) -> str:
+        """Return the text of the words of a unit, with what is between them."""
+        (first, _), (_, end) = (self.spans[words[place]] for place in (0, -1))
+        return self.document.text[first:end]
 
     def content(self, contents: Contents) -> Content:
         """Return what a function gets for the contents of the fields: a str, or a new dict."""
@@ -370,7 +385,9 @@ class CallableProbe(Probe):
 
     def exchanged(self, sources: Ints) -> Floats:
         """Return scores `(b, k)` where word i is replaced by word `sources[:, i]`; `sources` is `(b, p)`."""
-        return self._evaluated([self.rewriter.exchanged(row) for row in self.binding.token_sources(sources)])
+        of_token = self.binding.coordinate_of_token
+        members = [np.flatnonzero(of_token == unit) for unit in range(self.binding.n_coordinates)]
+        return self._evaluated([self.rewriter.exchanged(row, members) for row in sources])
 
     def _evaluated(self, contents: list[Contents]) -> Floats:
         scores = self.model.scores([self.rewriter.content(content) for content in contents])

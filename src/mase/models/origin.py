@@ -12,6 +12,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, Protocol, SupportsIndex
 
 from mase.errors import DataError, MaseError, NotPicklableError
+from mase.links import Output
 from mase.models.base import Model
 from mase.models.language.base import LanguageModel
 from mase.models.limits import is_folder
@@ -143,8 +144,8 @@ _CHECKED = SimpleNamespace(__name__="pickle", Pickler=_Pickler)
 # record it in attributions.
 _CODE = "code_sha256"
 
-# How a model reads texts, which runs and the files of `mase explain` record.
-_READS = "reads"
+# How a model reads texts, and what its columns are, which runs record.
+_READS, _OUTPUT = "reads", "output"
 
 
 def identity(model: Model) -> dict[str, Any]:
@@ -158,9 +159,16 @@ def identity(model: Model) -> dict[str, Any]:
 
 
 def identity_in_run(model: Model) -> dict[str, Any]:
-    """Return the identity of a model with how it reads texts, which takes too long to find out for each text."""
-    reads = reads_of(model)
-    return identity(model) | ({_READS: reads} if reads else {})
+    """Return the identity of a model with how it reads texts and what its columns are, which take long to find out."""
+    reads, output = reads_of(model), getattr(model, "output", None)
+    told = {"kind": output.kind, "multilabel": output.multilabel} if isinstance(output, Output) else {}
+    return identity(model) | {key: value for key, value in ((_READS, reads), (_OUTPUT, told)) if value}
+
+
+def is_multilabel(recorded: Mapping[str, Any]) -> bool | None:
+    """Return whether the classes of a recorded model are separate questions; None if it is not known."""
+    output = recorded.get(_OUTPUT)
+    return output.get("multilabel") if isinstance(output, Mapping) else None
 
 
 def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
@@ -169,8 +177,8 @@ def reads_of(model: Model | LanguageModel) -> dict[str, Any]:
 
 
 def as_recorded(model: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the identity of a model, without what the recorded one may lack and lacks: `_CODE` and `_READS`."""
-    return {key: value for key, value in model.items() if key not in (_CODE, _READS) or key in recorded}
+    """Return the identity of a model, without what a recorded one may lack and this one lacks."""
+    return {key: value for key, value in model.items() if key not in (_CODE, _READS, _OUTPUT) or key in recorded}
 
 
 def is_same(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

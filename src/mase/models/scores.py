@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Note
 from mase.defaults import check_choice, is_integer, is_real
-from mase.document import Document
+from mase.document import Document, valid_text
 from mase.errors import CapabilityError, MaseError, ModelError, NonFiniteError, OptionError, ServiceError, ShapeError
 from mase.links import Output, value_names
 from mase.models.base import Model
@@ -528,6 +528,9 @@ def check_labels(labels: Sequence[Any] | None) -> tuple[str, ...]:
             f"labels is {labels!r:.200}, expected one name per class, all different and in the order of the classes, "
             "for example ['neg', 'pos']"
         )
+    broken = next((name for name in names if valid_text(name) != name), None)
+    if broken is not None:
+        raise OptionError(f"labels has {broken!r:.80}, which is no valid Unicode, expected names that can be written")
     return names
 
 

@@ -15,6 +15,7 @@ from torch import nn
 from mase.arrays import Floats, Ints
 from mase.document import Document, Input, check_texts
 from mase.errors import DataError, MaseError, OptionError
+from mase.links import Output
 from mase.models.base import Binding, Model, unwrapped
 from mase.models.description import HeadOutputs, check_head, described, head_labels, head_scores
 from mase.models.folder import is_adapter_folder, locate, read_classifier, read_tokenizer, whole_text
@@ -190,6 +191,11 @@ class HuggingFace(Reopened, Model):
     def labels(self) -> tuple[str, ...]:
         """Names of the k classes or values, from the model's configuration."""
         return head_labels(self._config, self._declared)
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are, as the configuration declares them."""
+        return self._declared.output
 
     @property
     def returns_values(self) -> bool:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from mase.attribution.attribution import Attribution, rows
 from mase.attribution.json import Failure, dumps, save_many
+from mase.document import valid_text
 from mase.errors import OptionError
 from mase.files import write_stream, writing
 from mase.outputs import OUTPUTS, form_of
@@ -140,8 +141,12 @@ class ParquetTable:
 
     def close(self) -> None:
         """Write the table."""
-        columns = {name: [row.get(name) for row in self.rows] for name in COLUMNS}
+        columns = {name: [_encodable(row.get(name)) for row in self.rows] for name in COLUMNS}
         self.parquet.write_table(self.pyarrow.table(columns), self.stream)
+
+
+def _encodable(cell: object) -> object:
+    return valid_text(cell) if isinstance(cell, str) else cell
 
 
 class Output(Protocol):

@@ -125,7 +125,8 @@ class Screening(Strategy):
                 oracle.cost.n_queries, n_rejected = oracle.cost.n_queries + charged - n_rejected, charged
                 if everything or stopping.never or len(rows) < 2 * _least(p):
                     continue
-                if stopping.enough(self._estimate(rows, oracle.respond(scores), control, noisy=bool(noisy))):
+                estimate = self._estimate(rows, oracle.respond(scores), control, noisy=bool(noisy))
+                if stopping.enough(oracle.of_units(estimate)):
                     break
             if everything and noisy is not False:
                 n_again = min(budget + 1 - goal, _MOST_REPEATS * goal)
@@ -162,7 +163,7 @@ class Screening(Strategy):
         if r2 is not None and r2 < _POOR and not noisy:
             notes.append(Note("poor-fit", _REST.format(max(r2, 0.0))))
         exact = complete and not noisy
-        notes += [] if exact else stopping.notes(estimate)
+        notes += [] if exact else stopping.notes(oracle.of_units(estimate))
         notes += [note for note in solution.notes if note.code != "constant"]
         return replace(solution, notes=tuple(notes), exact=exact, r2=r2, answered=answered)
 

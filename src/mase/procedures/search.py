@@ -97,6 +97,11 @@ class BeamSearch(Strategy):
     def __post_init__(self) -> None:
         check_integer("beam", self.beam, 1)
 
+    @property
+    def ranks(self) -> bool:
+        """Whether the coefficients are places in an order: True."""
+        return True
+
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return the places as gamma `(p,)`; their covariance is NaN, because they estimate nothing.
 

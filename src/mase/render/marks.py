@@ -31,7 +31,8 @@ _FLAGS = "|".join(
 # which a whole text can be hidden; and surrogates, which cannot be encoded. Flags are matched to be kept.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\u3164"
-    f"\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]|{_FLAGS}"
+    f"\u115f\u1160\u17b4\u17b5\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f"
+    f"\U000e0100-\U000e01ef]|{_FLAGS}"
 )
 
 

@@ -16,6 +16,7 @@ from mase.models.base import Probe
 from mase.models.batching import ask, ask_exchanged, check_batch_size, gathered
 from mase.responses import clipped, respond
 from mase.solve.determinism import UNCHECKED, Consistency, Cost, Repeats
+from mase.solve.problem import Estimate
 
 # Number of rows of the trial, and the largest noise of half precision that is accepted, relative to the signal.
 _TRIAL_ROWS, _LARGEST_NOISE = 16, 0.1
@@ -147,6 +148,8 @@ class Oracle:
         Number of rows that were evaluated for a design or a procedure.
     n_reused
         Number of rows that were asked but known.
+    units
+        The coordinates of each unit, among the active ones; None if each is one.
     """
 
     probe: Probe
@@ -165,6 +168,7 @@ class Oracle:
     n_reused: int = 0
     half: bool | None = None
     full_because: str | None = None
+    units: tuple[Ints, ...] | None = None
 
     @classmethod
     def of(
@@ -192,6 +196,10 @@ class Oracle:
     def size(self) -> int:
         """Number of coordinates p."""
         return len(self.active)
+
+    def of_units(self, estimate: Estimate) -> Estimate:
+        """Return the estimate of the scores of the units, from that of the coordinates `(p,)`."""
+        return estimate if self.units is None else estimate.summed(self.units)
 
     @property
     def scale(self) -> Floats:

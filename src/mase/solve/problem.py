@@ -322,6 +322,16 @@ class Estimate:
         sums, variances = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         return sums, np.sqrt(np.maximum(variances, 0.0))
 
+    def summed(self, groups: Sequence[Ints]) -> "Estimate":
+        """Return the estimate of the sums of the coefficients of each of g groups."""
+        if all(len(group) == 1 for group in groups) and len(groups) == len(self.gamma):
+            return self
+        member = np.zeros((len(groups), len(self.gamma)))
+        for index, group in enumerate(groups):
+            member[index, group] = 1.0
+        covariance = (member * self.covariance if self.covariance.ndim == 1 else member @ self.covariance) @ member.T
+        return Estimate(member @ self.gamma, covariance, self.dof, self.fallback)
+
     def total_errors(self, groups: Iterable[Ints]) -> Floats:
         """Return the errors `(g,)` of the sum of the coefficients of each of g groups, with the bias of a prior.
 

@@ -165,7 +165,7 @@ def quality_notes(
         yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}{low}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
-        ended = stopping.ruled and stopping.enough(estimate)
+        ended = stopping.ruled and stopping.enough(oracle.of_units(estimate))
         more = "a tighter stopping rule, or none" if ended else "a larger n_samples"
         strongest = f"{k} strongest units" if k > 1 else "strongest unit"
         yield Note(

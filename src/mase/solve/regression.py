@@ -195,9 +195,10 @@ class Regression(Strategy):
                     gamma = self._so_far(problem, rng)
                     self._tell(oracle, head, responses, problem)
             estimate = self._fit(oracle, sample, responses, problem)
-            if wanted == cap or stopping.enough(estimate):
+            of_units = oracle.of_units(estimate)
+            if wanted == cap or stopping.enough(of_units):
                 return _Fitted(Answered(head, scores, at_base), responses, problem, estimate)
-            solved = (problem, estimate)
+            solved = (problem, of_units)
             self._tell(oracle, head, responses, problem)
 
     def _exhausted(self, oracle: Oracle, distribution: Distribution) -> _Fitted:
@@ -303,7 +304,7 @@ class Regression(Strategy):
             fitted.answered.scores,
             gradients=self.needs_gradients,
         )
-        notes = (*quality, *(() if sample.exhaustive else stopping.notes(estimate)), *oracle.notes)
+        notes = (*quality, *(() if sample.exhaustive else stopping.notes(oracle.of_units(estimate))), *oracle.notes)
         return Solution(
             estimate,
             oracle.text,

@@ -313,6 +313,11 @@ class Strategy:
         """Whether it supports a stopping rule."""
         return False
 
+    @property
+    def ranks(self) -> bool:
+        """Whether the coefficients are places in an order, which cannot be added up."""
+        return False
+
     def run(self, oracle: Oracle, budget: int, rng: np.random.Generator, stopping: Stopping) -> Solution:
         """Return gamma `(p,)` with its covariance, from at most `budget` evaluations.
 

@@ -420,7 +420,8 @@ class Function:
     def name(self) -> str:
         """The module and the qualified name of the function."""
         named = self.function if hasattr(self.function, "__qualname__") else type(self.function)
-        return f"{named.__module__}.{named.__qualname__}"
+        module = getattr(named, "__module__", None) or "builtins"  # a method of a built-in type has none
+        return f"{module}.{named.__qualname__}"
 
     def split(self, text: str) -> list[Span]:
         """Return the spans of the units."""

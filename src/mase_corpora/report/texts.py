@@ -25,6 +25,7 @@ from mase.arrays import Bools, Floats, Ints
 from mase.attribution.attribution import Word
 from mase.attribution.evidence import NEGLIGIBLE
 from mase.attribution.response import Z95
+from mase.methods import METHODS, Configuration, describe
 from mase.models.language.answers import ANSWER
 from mase.render.marks import SHADES, Scale, inline, isolated, visible
 from mase.render.wording import percent, share
@@ -435,6 +436,7 @@ def _entry(
 ) -> Entry:
     response = next((result for result in responses if result["response"] == text["prediction"]), None)
     response = response or next(iter(responses), {})
+    text = {**text, "notes": _own_notes(text, response, responses)}
     given, answer = fields_of(text["document"], text["row"]), text["explained_answer"]
     fields = [field for field in given if answer is None or field[0] != ANSWER]  # the answer is shown by itself
     content = "\n".join(field for _, field in fields)
@@ -477,6 +479,15 @@ def _entry(
     )
 
 
+def _own_notes(
+    text: Mapping[str, Any], response: Mapping[str, Any], responses: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the notes on a text and on one of its responses; those of a text have the ones on the first response."""
+    of_first = responses[0]["response_notes"] if responses else None
+    common = [note for note in text["notes"] or () if note not in (of_first or ())]
+    return [*(response.get("response_notes") or ()), *common]
+
+
 def one_line(text: str, longest: int = 100) -> str:
     """Return a name or a message from outside on one line, without control characters, and cut."""
     return inline(characters.shortened(text, longest))
@@ -510,7 +521,8 @@ def _shown(text: str, words: Words, *, signs: bool, marks: bool) -> tuple[str, S
 
 def _responses(table: "pa.Table") -> dict[int, list[dict[str, Any]]]:
     result: dict[int, list[dict[str, Any]]] = {}
-    for response in table.select(["row", "response", "against", "link", "r2", "reliable"]).to_pylist():
+    columns = ["row", "response", "against", "link", "r2", "reliable", "response_notes"]
+    for response in table.select(columns).to_pylist():
         result.setdefault(response["row"], []).append(response)
     return result
 
@@ -695,12 +707,27 @@ class Workbench:
         return f"{self.link}&{urlencode(result | {'text': entry.given}, quote_via=quote)}"
 
 
+def _specified(method: Mapping[str, Any]) -> str | None:
+    """Return the name of a method with its parts and numbers that are not the usual ones, as `mase.methods.parse`."""
+    name = method.get("name")
+    if not isinstance(name, str) or name not in METHODS:
+        return name if isinstance(name, str) else None
+    usual, others = describe(METHODS[name]), {}
+    for part in ("space", "design", "estimator", "sigma", "center"):
+        value, expected = (item.get(part) for item in (method, usual))
+        if isinstance(value, Mapping) and isinstance(expected, Mapping):
+            value, expected = value.get("name"), expected["name"]
+        if isinstance(value, str | int | float) and value != expected:
+            others[part] = value
+    return str(Configuration(name, tuple(sorted(others.items()))))
+
+
 def _settings(model: Mapping[str, Any], method: Mapping[str, Any]) -> Iterator[tuple[str, str | int]]:
     """Yield the settings of a run that have names in the workbench; anybody may have made the run."""
     space = method.get("space")
     result = {
         "model": model.get("name"),
-        "method": method.get("name"),
+        "method": _specified(method),
         "units": method.get("units"),
         "n_samples": method.get("n_samples"),
         "reference": space.get("reference") if isinstance(space, Mapping) else None,

@@ -14,7 +14,8 @@ from tests.attributions import attribution, two_fields
 from tests.runs import run_of, write_run
 from tests.summaries import summary
 
-from mase.attribution import Answer, Field, Fit, Part, Prediction, Unit, Word
+import mase
+from mase.attribution import Answer, Field, Fit, Note, Part, Prediction, Unit, Word
 from mase.errors import DataError, InvalidTextError
 from mase.render.marks import Scale, is_significant
 from mase.render.wording import percent, share
@@ -185,6 +186,21 @@ def test_the_response_of_the_predicted_class_is_shown(tmp_path):
     both = replace(made, responses=(other, made.responses[0]))
     (entry,) = entries(run_of(tmp_path, [(both, ())]), Flags())
     assert (entry.response, marked(entry)) == ("pos", {"good": 0.5})
+
+
+def test_the_notes_are_those_of_the_response_that_is_shown(tmp_path):
+    made = attribution("good", [0.5], label="pos")
+    other = replace(made.responses[0], name="neg", scores=(0.0,))
+    notes = (
+        Note("constant", "all 0", response="neg"),
+        Note("few-samples", "few"),
+        Note("poor-fit", "x", response="pos"),
+    )
+    both = replace(made, responses=(other, made.responses[0]), notes=notes)
+    (entry,) = entries(run_of(tmp_path, [(both, ())]), Flags())
+    assert sorted(code for code, _ in entry.notes) == ["few-samples", "poor-fit"]
+    (first,) = entries(run_of(tmp_path / "first", [(replace(both, notes=notes[:1]), ())]), Flags())
+    assert (first.notes, first.flags & NOTED) == ((), 0)
 
 
 def test_a_text_is_known_as_it_was_explained_if_the_names_of_its_classes_are_whole(tmp_path):
@@ -381,6 +397,21 @@ def test_a_link_has_the_classes_and_what_else_the_run_chose(tmp_path):
     found = link(run)
     assert (found["target"], found["against"]) == ("pos", "neg")
     assert found["long"] == "windows"
+
+
+def test_a_link_has_the_parts_of_a_method_that_are_not_the_usual_ones(tmp_path):
+    run = run_of(tmp_path, [(attribution(), ())])
+    run.manifest.asked.method.update(resolved("mase+estimator=least-squares"))
+    assert link(run)["method"] == "mase+estimator=least-squares"
+    run.manifest.asked.method.clear()
+    run.manifest.asked.method.update(resolved("mase-nlgp+sigma=0.2"))
+    assert link(run)["method"] == "mase-nlgp+sigma=0.2"
+    run.manifest.asked.method.update(name="of-a-plugin")
+    assert link(run)["method"] == "of-a-plugin"
+
+
+def resolved(method):
+    return mase.Explainer("lstm-imdb", method=method).settings
 
 
 def test_a_text_that_failed_has_no_target(tmp_path):

@@ -30,7 +30,18 @@ from mase.attribution import (
     Window,
     WindowResponse,
 )
-from mase.attribution.json import Failure, dumps, from_dict, json_schema, load, load_many, loads, save, to_dict
+from mase.attribution.json import (
+    Failure,
+    differences,
+    dumps,
+    from_dict,
+    json_schema,
+    load,
+    load_many,
+    loads,
+    save,
+    to_dict,
+)
 from mase.errors import DataError, OptionError
 from mase.render.figure import bar_chart
 from mase.render.terminal import summary
@@ -690,3 +701,20 @@ def test_version_1_is_checked_like_version_2(key, value, message):
 def test_a_text_that_was_cut_off_stays_so():
     found = from_dict(CUT)
     assert (found.truncation.n_kept, found.truncation.n_total, found.truncation.kept) == (80, 83, "end")
+
+
+def test_a_truth_value_is_no_number():
+    assert list(differences({"n": 1, "m": 1}, {"n": True, "m": 1.0})) == [("n", 1, True)]
+
+
+@pytest.mark.parametrize("cut", [20, 200])
+def test_an_only_line_that_a_kill_left_incomplete_is_a_failure(tmp_path, cut):
+    path = tmp_path / "a.jsonl"
+    path.write_text(dumps(attribution())[:cut])
+    (found,) = load_many(path)
+    assert (found.line, found.error) == (1, "DataError")
+    path.write_text(dumps(attribution()))
+    assert [one.text for one in load_many(path)] == [attribution().text]
+    path.write_text('{"a": 1')
+    with pytest.raises(DataError, match="is not JSON"):
+        load_many(path)

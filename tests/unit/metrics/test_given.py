@@ -13,7 +13,7 @@ from mase import Explainer
 from mase.errors import DataError, MaseError, OptionError, ShapeError
 from mase.metrics.evaluation import evaluate
 from mase.metrics.given import align, per_text, read_attributions, scores_of_words
-from mase.models import HuggingFace, TorchModule, load
+from mase.models import Callable, HuggingFace, TorchModule, load
 from mase.testing import whitespace_ids
 from mase.text import Words, find_words
 from mase.units.splitters import Word, group
@@ -320,3 +320,10 @@ def test_a_vocabulary_is_not_searched_word_by_word(monkeypatch):
     absent = {f"word-{number}": 1.0 for number in range(100)}
     assert scores(absent | {"good": 2.0, "a-b": 3.0}, "good a-b") == [2, 0, 0, 0]
     assert len(searched) <= 1
+
+
+def test_scores_of_units_that_leave_words_out_come_back():
+    model = Callable(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
+    text, units = "a good nice day", "re:good|day"
+    found = Explainer(model, units=units)(text)
+    assert align(found.as_list(), model, text, units=units) == pytest.approx(found.scores)

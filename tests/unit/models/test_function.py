@@ -484,6 +484,20 @@ def test_exchanged_words_leave_values_their_background():
     assert {"60", "DE", "superb"} & {record["title"].split()[0] for record in seen}  # words move between the fields
 
 
+def test_exchanged_units_are_whole():
+    seen = set()
+
+    def value(texts):
+        seen.update(texts)
+        return [[2.0 * text.count("good") - text.count("bad")] for text in texts]
+
+    model = Callable(value, outputs="values")
+    found = mase.Explainer(model, method="permutation-importance", n_samples=2_000)("it was (good), and bad")
+    assert found.scores == pytest.approx([-0.25, -0.25, 2.25, -0.25, -1.5], abs=0.2)
+    words = {"it", "was", "(good),", "and", "bad"}
+    assert all(set(text.split()) <= words for text in seen)
+
+
 def test_evidence_and_questions_about_records():
     asked = explainer(evidence=2, n_samples=200)
     found = asked(RECORD, target=1)

@@ -22,7 +22,16 @@ from mase.errors import DataError, NotPicklableError, OptionError
 from mase.methods import resolve
 from mase.metrics.perturbation import Nearby
 from mase.models import Callable, HuggingFace, TorchModule, bundled, load
-from mase.models.origin import as_recorded, dumps, has_checksum, identity, identity_in_run, is_same, unknown_model
+from mase.models.origin import (
+    as_recorded,
+    dumps,
+    has_checksum,
+    identity,
+    identity_in_run,
+    is_multilabel,
+    is_same,
+    unknown_model,
+)
 from mase.models.torch.engine import available
 from mase.models.torch.weights import Packed
 from mase.models.user_code import open_code
@@ -321,3 +330,16 @@ def test_a_class_of_a_notebook_is_refused_at_any_depth(monkeypatch):
 def test_a_setting_that_cannot_be_pickled_is_refused():
     with pytest.raises(NotPicklableError, match="lambda"):
         dumps(mase.Explainer(load("lstm-imdb"), method=resolve("mase-nlgp", sigma=lambda p: 0.1)))
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_whether_classes_are_separate_questions_counts_if_both_say_so(separate):
+    own, other = (
+        identity_in_run(Callable(predict, labels=["neg", "pos"], multilabel=multilabel))
+        for multilabel in (separate, not separate)
+    )
+    assert is_multilabel(own) is separate
+    assert not is_same(own, other)
+    earlier = {key: value for key, value in own.items() if key != "output"}
+    assert is_multilabel(earlier) is None
+    assert is_same(own, earlier)

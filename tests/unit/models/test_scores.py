@@ -628,3 +628,8 @@ def test_a_short_text_has_rows_too(ids):
 def test_scores_are_of_whole_texts(run):
     with pytest.raises(ShapeError, match="one row per text, one column per class"):
         trial_scores(run, tokens(1, 5, 6, 7, 8, 9, 2), "it")
+
+
+def test_labels_are_valid_unicode():
+    with pytest.raises(OptionError, match="no valid Unicode"):
+        Callable(lambda texts: [[0.5, 0.5]] * len(texts), ["a\ud83d", "b"])

@@ -196,3 +196,12 @@ def test_headings_have_the_name_of_the_folder_and_the_origin_its_path():
     plain = attribution(model={"name": folder})
     assert "by look_up: " in repr(plain).splitlines()[0]
     assert plain.to_dict()["model"] == {"name": folder}
+
+
+@pytest.mark.parametrize("unseen", ["\u115f", "\u17b4", "\U000e0100", "\U000e01ef", "\u3164"])
+def test_text_in_invisible_characters_is_shown(unseen):
+    assert visible(f"ok{unseen}") == f"ok⟨{ord(unseen):04X}⟩"
+
+
+def test_a_selector_of_an_emoji_stays():
+    assert visible("\u2764\ufe0f") == "\u2764\ufe0f"

@@ -111,3 +111,19 @@ def test_mirrored_rows_are_half_differences():
     assert joined.coordinates.tolist() == [*(1 + rows).tolist(), *(1 + rows[:4]).tolist(), *(1 + rows).tolist()]
     assert joined.head(10).starts == (0, 6)
     assert joined.scaled(2.0).weights == pytest.approx(2 * np.concatenate([weights, weights[:4], weights]))
+
+
+@pytest.mark.parametrize("ndim", [1, 2])
+def test_an_estimate_of_sums(ndim):
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(4, 4))
+    covariance = root @ root.T if ndim == 2 else rng.random(4)
+    estimate = Estimate(rng.normal(size=4), covariance, 4.0)
+    groups = [np.array([0, 2]), np.array([1]), np.array([3])]
+    found = estimate.summed(groups)
+    sums, errors = estimate.sums(groups)
+    assert found.gamma == pytest.approx(sums)
+    assert np.sqrt(found.variances) == pytest.approx(errors)
+    between = estimate.covariances(groups[0], groups[1]).sum()
+    assert found.covariances(np.array([0]), np.array([1])) == pytest.approx(between)
+    assert estimate.summed([np.array([index]) for index in range(4)]) is estimate

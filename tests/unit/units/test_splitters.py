@@ -265,3 +265,8 @@ def test_scores_of_units_of_any_size_are_those_of_an_additive_function():
 )
 def test_punctuation_joins_the_word_it_touches(text, expected):
     assert [text[start:end] for start, end in Word().split(text)] == expected
+
+
+def test_a_method_of_a_built_in_type_is_named():
+    with pytest.raises(UnitsError, match=r"builtins\.str\.split returned 'the'"):
+        mase.Explainer(lambda texts: [[0.5, 0.5]] * len(texts), units=str.split)("the good")

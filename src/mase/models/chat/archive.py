@@ -138,7 +138,7 @@ class Archive:
             try:
                 request, reply = _parsed(line)
             except (ValueError, TypeError, KeyError, RecursionError):
-                is_last, is_torn = start + len(line) == len(content), line.lstrip(b"\0")[:1] in (b"", b"{")
+                is_last, is_torn = start + len(line) == len(content), _is_torn(line)
                 if not (is_last and is_torn) or (start == 0 and b'"mase.chat/' not in line):
                     raise DataError(
                         f"archive {str(self.path)!r}, line {number}, is {line[:60]!r}, expected an answer of a chat "
@@ -149,6 +149,17 @@ class Archive:
                 return
             self.replies.setdefault(request.key, reply)
             start += len(line)
+
+
+def _is_torn(line: bytes) -> bool:
+    """Return whether a line that is no answer may be one that a kill or a crash left incomplete."""
+    if line.lstrip(b"\0")[:1] not in (b"", b"{"):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return not line.endswith(b"\n")
 
 
 def _parsed(line: bytes) -> tuple[Request, Reply]:

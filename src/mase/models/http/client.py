@@ -123,10 +123,9 @@ class Pace:
 
     async def turn(self) -> None:
         """Wait until a request may be sent."""
-        start = max(time.monotonic(), self._next)
-        self._next = start + self._interval
-        while (pause := max(start, self._resume) - time.monotonic()) > 0:
+        while (pause := max(self._next, self._resume) - time.monotonic()) > 0:
             await asyncio.sleep(pause)
+        self._next = time.monotonic() + self._interval
 
     async def pause(self, attempt: int, asked: float | None) -> None:
         """Wait before a request is sent again: as long as the server asked for, else longer with each attempt from 0.

@@ -11,6 +11,7 @@ from torch import nn
 from mase.arrays import Floats, Ints
 from mase.document import Input, check_texts
 from mase.errors import CapabilityError, ModelError, NonFiniteError, OptionError
+from mase.links import Output
 from mase.models.base import Binding, Model, unwrapped
 from mase.models.batching import in_batches
 from mase.models.description import Description, Guess, of_module
@@ -216,6 +217,11 @@ class TorchModule(Reopened, Model):
         guesses = [Guess(f"the scores are {kind}, by their values", f"pass outputs={kind!r}")]
         remedy = "pass labels=[...], one name per column"
         return of_module(self, "torch module", origin, remedy, *(guesses if self._outputs == "auto" else ()))
+
+    @property
+    def output(self) -> Output:
+        """What the columns of the scores are."""
+        return self._scores.output
 
     @property
     def returns_values(self) -> bool:

@@ -74,6 +74,19 @@ def test_a_line_that_a_kill_left_incomplete_is_removed(path, cut):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("line", [{"schema": "mase.chat/2"}, {"schema": "mase.attribution/2"}, None])
+def test_a_whole_last_line_of_another_release_is_kept(path, line):
+    with closing(Archive(path)) as archive:
+        archive.add(request(), Reply("Cleo."))
+    record = json.loads(path.read_text())
+    record["reply"]["since"] = 1
+    path.write_text(path.read_text() + json.dumps(record if line is None else line) + "\n")
+    content = path.read_bytes()
+    with pytest.raises(DataError, match="line 2"):
+        Archive(path)
+    assert path.read_bytes() == content
+
+
 @pytest.mark.parametrize("content", [b"my notes\n", b'{"a": 1}\n{"b": 2}\n', b"my notes"])
 def test_a_file_that_is_something_else_is_kept(path, content):
     path.write_bytes(content)

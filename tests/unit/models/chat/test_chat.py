@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -164,7 +165,26 @@ def tail():
     return "end"
 
 
-@pytest.mark.parametrize("changed", ["MOOD", "tail", "default", "closure", "object", "none"])
+SETTINGS = {"stop": ["."]}
+
+
+def settled(messages):
+    return str(SETTINGS)
+
+
+class Warm:
+    def __init__(self, temperature):
+        self.options = {"temperature": temperature}
+
+    def answer(self, messages):
+        return str(self.options)
+
+
+def warm(messages, options):
+    return str(options)
+
+
+@pytest.mark.parametrize("changed", ["MOOD", "tail", "default", "closure", "object", "list", "number", "fixed", "none"])
 def test_a_function_that_was_changed_is_asked_again(tmp_path, monkeypatch, changed):
     suffix = "?"
 
@@ -175,7 +195,8 @@ def test_a_function_that_was_changed_is_asked_again(tmp_path, monkeypatch, chang
         def answer(self, messages):
             return self.text + suffix
 
-    functions = {"MOOD": moody, "object": Answering("one").answer, "closure": lambda messages: suffix}
+    functions = {"MOOD": moody, "object": Answering("one").answer, "closure": lambda messages: suffix, "list": settled}
+    functions |= {"number": Warm(0).answer, "fixed": partial(warm, options={"temperature": 0})}
     sent = []
     for turn in range(2):
         chat = Chat(functions.get(changed, counted), name="m", archive=tmp_path / "a")
@@ -192,6 +213,10 @@ def test_a_function_that_was_changed_is_asked_again(tmp_path, monkeypatch, chang
             suffix = f"{turn}"
         elif changed == "object":
             functions["object"] = Answering("two").answer
+        elif changed == "list":
+            monkeypatch.setitem(SETTINGS, "stop", ["!"])
+        else:
+            functions |= {"number": Warm(1).answer, "fixed": partial(warm, options={"temperature": 1})}
     assert sent == [2, 0 if changed == "none" else 2]
 
 

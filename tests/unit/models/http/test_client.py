@@ -261,6 +261,20 @@ def test_a_rate_limit(server):
     assert time.monotonic() - start >= 4 / 20
 
 
+def test_a_rate_limit_holds_after_a_pause(server):
+    url, double = server
+    answer, times = double.routes["POST /classify"], []
+
+    def timed(body):
+        times.append(time.monotonic())
+        return answer(body)
+
+    double.routes["POST /classify"] = timed
+    double.faults = [status(429, {"Retry-After": "1"})]
+    service(url, batch_size=1, concurrency=8, requests_per_second=5).predict(TEXTS[:8])
+    assert min(np.diff(sorted(times))) > 0.1
+
+
 def test_one_failure_ends_the_others(server):
     url, double = server
     double.faults = [status(503, {"Retry-After": "200"}), status(400)]
