@@ -16,7 +16,7 @@ from mase.explainer import Explainer
 from mase.models.chat.chat import Chat
 from mase.models.chat.parts import FIXED, Conversation, Filled, Turns
 from mase.models.function import Content
-from mase.models.language.answers import ANSWER, GivenAnswer, check_max_new_tokens, prompt_fields
+from mase.models.language.answers import ANSWER, Generated, GivenAnswer, check_max_new_tokens, prompt_fields
 from mase.models.language.base import Continuation, LanguageModel, Prompt
 from mase.models.language.open import language_model
 from mase.models.language.prompts import CONTEXT, QUERY, Template
@@ -41,7 +41,7 @@ def cite(
     against: str | None = None,
     parts: Units | Sequence[Span] = PARTS,
     template: Prompt | Template | None = None,
-    max_new_tokens: int = MAX_NEW_TOKENS,
+    max_new_tokens: int | None = None,
     on_progress: Listener | None = None,
     measure: Measured = None,
     embedding: Any = None,
@@ -79,7 +79,8 @@ def cite(
         The prompt: a text, or messages with the keys "role" and "content", in which `{context}`, `{query}` or the names
         of the texts stand for them. By default, the user writes "Context: ...", then "Query: ..." if there is a query.
     max_new_tokens
-        Largest number of tokens of a generated answer. The note `answer-cut` says that a limit ended the answer.
+        Largest number of tokens of a generated answer; by default 128, or what a `Generated` says. The note
+        `answer-cut` says that a limit ended the answer.
     on_progress
         A function that is told how far it is, as in a call of `mase.Explainer`.
     measure, embedding
@@ -87,7 +88,8 @@ def cite(
         (with a model of sentence-transformers or a function), or a function of two texts. `measured_by` of the result
         shows another one without a request.
     fixed
-        Of a `Chat`: the roles and numbers of the messages that stay; by default system prompts and the last question.
+        Of a `Chat`: the messages that stay, by role, number from 0, or name as in results ("2 user"); by default system
+        prompts and the last question.
     archive
         Of a `Chat`: a file that keeps every answer, so that none is asked for twice.
     proxy
@@ -115,7 +117,8 @@ def cite(
     """
     on_progress = former_listener(options, on_progress)
     if isinstance(model, Chat):
-        _check_not_given(model, against=against, tokenizer=tokenizer, parts=None if parts == PARTS else parts)
+        of_parts = None if parts == PARTS else parts
+        _check_not_given(model, against=against, tokenizer=tokenizer, parts=of_parts, max_new_tokens=max_new_tokens)
         conversation = conversation_of(context, query, messages, template, fixed)
         if not isinstance(proxy, Chat | None):
             raise OptionError(f"proxy is {proxy!r:.60}, expected a mase.models.Chat")
@@ -129,12 +132,15 @@ def cite(
     )
     if context is None:
         raise OptionError("context is None, expected the texts that the answer is to be found in")
-    check_max_new_tokens(max_new_tokens)
+    if isinstance(model, Generated):
+        template = model.template if template is None else template
+        max_new_tokens = model.max_new_tokens if max_new_tokens is None else max_new_tokens
+    longest = MAX_NEW_TOKENS if max_new_tokens is None else check_max_new_tokens(max_new_tokens)
     prompted = Prompted.of(model, tokenizer, context=context, query=query, template=template)
     generated = answer is None
     if answer is None:
         prompted = prompted.reading()
-    reply = prompted.generate(max_new_tokens) if answer is None else prompted.given("answer", answer)
+    reply = prompted.generate(longest) if answer is None else prompted.given("answer", answer)
     return prompted.answered(reply, generated=generated, against=against, parts=parts, **options).attribution(
         on_progress
     )

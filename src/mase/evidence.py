@@ -20,6 +20,9 @@ from mase.solve.oracle import KnownScores
 
 # Beyond the K best units, so many are masked one after another in search of a set that flips the prediction.
 _FURTHER = 10
+
+# How many answers of a model that answers differently each time make a mean.
+_REPEATS = 5
 _MOST = 100
 # The largest share of the samples that is kept for evidence.
 _LARGEST_SHARE = 0.2
@@ -159,6 +162,8 @@ class MaskedPredictions:
         Who is told of the batches.
     other_reading
         How the scores are read, if not by the output of the probe and the link.
+    noisy
+        Whether the model answers a row differently each time.
     """
 
     probe: Probe
@@ -172,6 +177,7 @@ class MaskedPredictions:
     n_asked: int = 0
     watch: Watch = UNWATCHED
     other_reading: Reading | None = None
+    noisy: bool = False
 
     def __post_init__(self) -> None:
         self.known.with_text(self.probe.start, len(self.probe.scale))
@@ -203,8 +209,21 @@ class MaskedPredictions:
             return None
         beginnings = self._affordable([tuple(order[:size]) for size in range(1, min(k + _FURTHER, len(order)) + 1)])
         flips = self._flips(beginnings)
-        first = next((units for units, flip in zip(beginnings, flips, strict=True) if flip), None)
-        return None if first is None else self._smallest(order, self._needed(first))
+        flipping = [units for units, flip in zip(beginnings, flips, strict=True) if flip]
+        if self.noisy:
+            return self._flip_set_in_the_mean(flipping)
+        return self._smallest(order, self._needed(flipping[0])) if flipping else None
+
+    def _flip_set_in_the_mean(self, sets: Sequence[tuple[int, ...]]) -> FlipSet | None:
+        """Return the first set that changes the mean prediction of several answers, while the budget lasts."""
+        for units in sets:
+            if self.budget < _REPEATS - 1:
+                return None
+            row = self._without(units)
+            scores = np.mean([*self.scores([row]), *self._ask(self._table([row] * (_REPEATS - 1)))], axis=0)
+            if self._is_other(scores):
+                return FlipSet(units, *self._told(scores), smallest=False)
+        return None
 
     def _needed(self, units: tuple[int, ...]) -> tuple[int, ...]:
         """Return a set that flips the prediction without the units that it does not need, while the budget lasts."""

@@ -289,7 +289,8 @@ class Explainer:
         return windows
 
     def _bound(self, document: Document, question: Question, splitter: Splitter) -> BoundText:
-        return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed)
+        rows = self.query.rows
+        return BoundText.of(self.model, self.method, document, question, splitter, seed=self.seed, batch_size=rows)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -412,6 +412,13 @@ def _parts(method: "str | Method | Variant | None") -> tuple[str | Method | None
     return configuration.method, configuration.options
 
 
+def configured(method: "str | Method | Variant", **overrides: Any) -> Method:
+    """Return a method with the settings of its string and with overrides, those that are None apart."""
+    named, settings = _parts(method)
+    assert named is not None
+    return resolve(named, **settings, **{name: value for name, value in overrides.items() if value is not None})
+
+
 def suited(method: "str | Method | Variant | None", model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 

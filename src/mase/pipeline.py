@@ -46,7 +46,10 @@ from mase.text import Span, Tokens, Words
 from mase.units.splitters import Dictionary, Splitter, Word, WordPunct, coordinates, group, members
 from mase.units.splitters import Token as PerToken
 
-_LED = "the best {}s of the others may be found less well than if each had been explained alone"
+_LED = (
+    "the best {}s of the others may be found less well than if each had been explained alone, and their intervals are "
+    "too narrow"
+)
 # How many words a note lists.
 _LISTED = 5
 
@@ -270,8 +273,9 @@ class BoundText:
         *,
         seed: int,
         within: Sequence[Span] | None = None,
+        batch_size: int | None = None,
     ) -> Self:
-        """Encode, split and bind a text.
+        """Encode, split and bind a text; rows that are tried are asked in batches of at most `batch_size`.
 
         With `within`, only what is in these spans has coordinates, and everything else stays in place.
         """
@@ -294,7 +298,7 @@ class BoundText:
         n_trial = 0
         answers_only = probe.answers_only  # then a trial would tell nothing new
         if method.space.binary and is_hard(probe.start, probe.output) and not answers_only:
-            answers, n_trial = ask(probe, _trial(binding)), _N_TRIAL
+            answers, n_trial = ask(probe, _trial(binding), batch_size), _N_TRIAL
             if is_hard(answers, probe.output):
                 method, notes = replace(method, link="probability"), (_HARD,)
         prediction = _prediction(model.labels, check_start(probe.start), probe.output)
@@ -584,7 +588,11 @@ class Measurement:
         if known is None:
             return bound.attribution(solution, settings, self.seed)
         n_rows = n_for_evidence(n_samples, self.n_tested, **_few(bound.probe))
-        tested = bound.masked(known, n_rows, self.query.rows, report or UNWATCHED)
+        batch_size, codes = self.query.rows, {note.code for note in solution.notes}
+        if "batch-dependent" in codes:  # the rows were asked in batches first
+            known, batch_size = KnownScores(), 1
+        tested = bound.masked(known, n_rows, batch_size, report or UNWATCHED)
+        tested.noisy = "not-deterministic" in codes and not bound.probe.answers_only
         try:
             return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
         except BudgetSpentError as error:

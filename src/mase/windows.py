@@ -13,6 +13,7 @@ from mase.defaults import Pooling
 from mase.document import Document
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError
 from mase.models.base import Model
+from mase.models.chat.answers import ChatModel
 from mase.models.function import Callable
 from mase.models.language.answers import Generated, GivenAnswer, LabelWords
 from mase.options import Windows
@@ -168,7 +169,7 @@ def check_windows(windows: Windows | None, model: Model, zoom: int) -> Windows |
             f"{model.name} is a function, which does not say how much of a text it reads, expected a model that cuts "
             "off long texts and says so; leave windows out, or explain the parts of the text one by one"
         )
-    if windows is not None and isinstance(model, GivenAnswer | Generated | LabelWords):
+    if windows is not None and isinstance(model, GivenAnswer | Generated | LabelWords | ChatModel):
         raise CapabilityError(
             f"{model.name} is a language model, which reads a prompt as a whole, expected a model that cuts off long "
             "texts and says so; leave windows out and use a shorter prompt"

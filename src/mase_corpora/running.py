@@ -12,7 +12,17 @@ from typing import Any, NoReturn, Unpack
 import pyarrow as pa
 
 from mase.defaults import check_integer
-from mase.errors import OF_THE_COMMAND, DataError, MaseWarning, NotPicklableError, TextTimeoutError, TooFewSamplesError
+from mase.errors import (
+    OF_THE_COMMAND,
+    DataError,
+    MaseWarning,
+    NotPicklableError,
+    OptionError,
+    TextTimeoutError,
+    TooFewSamplesError,
+)
+from mase.explainer import Explainer
+from mase.models.chat.chat import Chat
 from mase.models.origin import has_checksum, unknown_model
 from mase.options import ExplainerOptions
 from mase.platforms import on_termination
@@ -369,6 +379,7 @@ def run(
         allow_other_versions=allow_other_versions,
         show_progress=show_progress,
     )
+    _check_one_worker(model, engine, jobs)
     begun = None if fresh else Folder(storage_of(output)).manifest()
     texts = open_source(
         source,
@@ -383,6 +394,18 @@ def run(
         known=None if begun is None else begun.asked.input,
     )
     return execute(texts, output, recipe, settings)
+
+
+def _check_one_worker(model: object, engine: str, jobs: int | None) -> None:
+    """Check that a chat model with an archive or limits, which processes cannot share, has one worker."""
+    asked = model.model if isinstance(model, Explainer) else model
+    chat = getattr(asked, "chat", asked)
+    bound = [name for name in ("archive", "max_total_tokens", "max_cost") if getattr(chat, name, None) is not None]
+    if isinstance(chat, Chat) and bound and engine != "here" and jobs != 1:
+        raise OptionError(
+            f"the chat model has {bound[0]}, which several worker processes cannot share, expected engine='here' or "
+            "jobs=1; its requests run side by side all the same (concurrency)"
+        )
 
 
 def execute(source: Source, output: str | os.PathLike[str], recipe: Recipe, settings: Settings) -> Run:

@@ -13,7 +13,8 @@ from tests.unit.models.language.causal_models import byte_tokenizer, causal_mode
 from tests.unit.models.tiny import family
 
 import mase
-from mase.errors import DataError
+from mase.errors import DataError, OptionError
+from mase.models import Chat
 from mase.testing import SmallLSTM, Wrapped, whitespace_ids
 from mase_corpora.read import count_failures
 
@@ -246,3 +247,13 @@ def test_a_run_is_not_continued_with_another_kind_of_scores(tmp_path):
     with pytest.raises(DataError, match=r"model\.output\.multilabel False, got True"):
         run("2/2", multilabel=True)
     assert run("2/2").n_left == 0
+
+
+@pytest.mark.parametrize("bound", [{"max_total_tokens": 600}, {"archive": "answers.jsonl"}])
+def test_a_chat_model_with_bounds_has_one_worker(tmp_path, monkeypatch, bound):
+    monkeypatch.chdir(tmp_path)
+    chat = Chat(lambda messages: "good", labels=["good", "bad"], name="m", **bound)
+    for model in (chat, mase.Explainer(chat)):
+        with pytest.raises(OptionError, match=f"{next(iter(bound))}, which several worker processes cannot share"):
+            mase.run(["a b"], tmp_path / "run", model=model)
+    assert len(mase.run(["a b"], tmp_path / "run", model=chat, engine="here", n_samples=8)) == 1

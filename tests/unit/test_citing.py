@@ -6,6 +6,7 @@ from tests.unit.models.language.fake import Fake
 import mase
 from mase import citing
 from mase.errors import CapabilityError, EmptyTextError, InvalidTextError, OptionError, UnitsError
+from mase.models.language.answers import Generated
 from mase.options import Windows
 
 # Red is said of the rose, Blue of the sea: the model finds each in one sentence.
@@ -174,3 +175,12 @@ def test_a_column_is_a_context_and_a_table_is_none():
     with pytest.raises(InvalidTextError, match="one column"):
         cited(table)
     assert [unit.field for unit in cited(table["text"])[1].units] == ["source 1", "source 1", "source 2"]
+
+
+def test_a_model_that_generates_keeps_its_template_and_length():
+    model = Generated(Fake(WEIGHTS, SHARES, says="Red. Blue."), template="{query} {context}", max_new_tokens=3)
+    found = mase.cite(model, context="The rose is red.", query="Which?", n_samples=8)
+    assert found.model["template"] == "{query} {context}"
+    assert model.language_model.prompts[0] == "Which? The rose is red."
+    other = mase.cite(model, context="The rose is red.", query="Which?", n_samples=8, template="{context} {query}")
+    assert other.model["template"] == "{context} {query}"

@@ -147,6 +147,23 @@ def test_messages_can_be_parts_as_a_whole():
     assert found.top(1)[0].field == "2 user"
 
 
+@pytest.mark.parametrize("fixed", [["sytem"], ["System"], [6], [-7], ["last", "7 user"], [None]])
+def test_what_stays_has_to_be_there(fixed):
+    with pytest.raises(OptionError, match="fixed has"):
+        mase.cite(Chat(look_up), messages=TALK, fixed=fixed)
+
+
+@pytest.mark.parametrize("fixed", [["4 user"], [3], [-3]])
+def test_a_message_stays_by_its_name_or_number(fixed):
+    found = mase.cite(Chat(look_up), messages=TALK, fixed=[*fixed, "last"])
+    assert [one.name for one in found.document if one.fixed] == ["4 user", "6 user"]
+
+
+def test_an_answer_of_a_chat_model_has_no_length():
+    with pytest.raises(OptionError, match="max_new_tokens"):
+        mase.cite(Chat(look_up), messages=TALK, max_new_tokens=7)
+
+
 def test_named_documents_are_parts():
     documents = {"letter": "Ada sings. Cleo swims.", "note": "Ben cooks."}
     found = mase.cite(Chat(look_up), context=documents, query="What does Ben do?", units="document")

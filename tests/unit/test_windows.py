@@ -7,7 +7,8 @@ import pytest
 
 import mase
 from mase.document import Document
-from mase.errors import InvalidTextError
+from mase.errors import CapabilityError, InvalidTextError
+from mase.models import Chat
 from mase.options import Windows
 from mase.units import splitter
 from mase.windows import LongText, cuts
@@ -140,3 +141,9 @@ def test_twenty_pages_through_the_bundled_lstm():
     assert len(found.units) == 100
     assert found.prediction.label == "pos"
     assert found.truncation is None
+
+
+def test_a_chat_model_reads_no_windows():
+    model = Chat(lambda messages: "good", labels=["good", "bad"])
+    with pytest.raises(CapabilityError, match="leave windows out"):
+        mase.explain("a good film", model, windows=True)

@@ -55,7 +55,8 @@ class FlipSet:
     Of separate questions (multi-label), the explained class is predicted if its probability is at least 0.5.
 
     It is the shortest beginning of the order that changes the prediction, without units that are not needed for that.
-    Units are put back one at a time until no evaluations are left for it, so one that is not needed may remain.
+    Units are put back one at a time until no evaluations are left for it, so one that is not needed may remain. Of a
+    model that answers differently each time, it is a beginning that changes the mean of five answers.
 
     Attributes
     ----------

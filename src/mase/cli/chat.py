@@ -111,7 +111,8 @@ def open_chat(
     from mase.models.user_code import is_code, object_of
 
     given: dict[str, Any] = {name.removeprefix("chat_"): value for name, value in chosen.items() if name != "chat"}
-    archive = given.setdefault("archive", f"{outputs[0]}.answers.jsonl" if outputs else None)
+    beside = f"{outputs[0]}.answers.jsonl" if outputs else None  # of answers, if nobody says where else
+    archive = given.setdefault("archive", beside)
     if server is not None:
         given |= {} if max_tokens is None else {"max_tokens": max_tokens}
         chat = Chat.openai(server, typed, **given)
@@ -119,10 +120,13 @@ def open_chat(
         raise click.UsageError("got --chat without --server, expected --server URL -m NAME, or code: -m file.py:name")
     else:
         _check_decided(chosen, "token_env", "temperature")
+        if max_tokens is not None:
+            raise click.UsageError("got --max-new-tokens with code, expected none: the code decides")
         result = object_of(typed)
         if isinstance(result, Chat):
-            _check_decided(chosen, *(name for name in chosen if name not in ("chat", "archive")))
-            chat = result if archive is None else result.archived(archive)
+            decided = ("chat",) if result.archive else ("chat", "archive")
+            _check_decided(chosen, *(name for name in chosen if name not in decided))
+            chat = result if result.archive or archive is None else result.archived(archive)
         else:
             chat = Chat(result, name=typed, **given)
     click.get_current_context().call_on_close(chat.close)
@@ -152,15 +156,14 @@ def read_messages(file: str) -> list[Any]:
 def told_of_cost(chat: "Chat", conversation: "Conversation", given: Mapping[str, Any]) -> None:
     """Say what an explanation with the options that are given costs at most, before the first request."""
     from mase.cli import tell
-    from mase.methods import METHODS
+    from mase.methods import configured
     from mase.models.chat.answers import METHOD
     from mase.units import splitter
 
-    fields, n_samples = conversation.document.fields, given.get("n_samples")
-    if not isinstance(n_samples, int):
-        by = splitter(given["units"])
-        n_units = sum(len(list(by.split(field.text))) for field in fields if not field.fixed)
-        n_samples = METHODS[METHOD].budget(n_units, stops_early=given["stopping"].ruled)
+    by, fields = splitter(given["units"]), conversation.document.fields
+    n_units = sum(len(list(by.split(field.text))) for field in fields if not field.fixed)
+    method = configured(given.get("method") or METHOD, n_samples=given.get("n_samples"))
+    n_samples = method.budget(n_units, stops_early=given["stopping"].ruled)
     tell(f"at most {chat.estimate(conversation.messages(conversation.document.content), n_samples)}")
 
 

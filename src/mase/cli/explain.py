@@ -32,7 +32,7 @@ from mase.cli.options import (
     trust_remote_code,
     units,
 )
-from mase.defaults import EVIDENCE, MAX_NEW_TOKENS
+from mase.defaults import EVIDENCE
 from mase.links import LINKS_WITHOUT_CLASSES
 from mase.outputs import OUTPUTS
 
@@ -160,15 +160,17 @@ def explain(
     check_files(files.by_option, read, prints=as_json or not quiet)
     claims = files.claimed(click.get_current_context())
     from mase.cli import aside
-    from mase.cli.options import open_model, set_longest_answer
+    from mase.cli.options import check_unused, open_model, set_longest_answer
     from mase.explainer import Explainer
     from mase.models.locks import configure
     from mase.models.open import adapt
     from mase.progress import evaluations
     from mase.target import Question, listed
 
+    remote = {"download": download, "device": device, "trust_remote_code": trust_remote_code}
     with aside():
         if chat:
+            check_unused("--chat", "the server or the code", remote)
             named = model if is_typed("model") else None
             asked = open_chat(named, server, chat, names, max_tokens=max_new_tokens)
             loaded = adapt(asked)
@@ -242,10 +244,7 @@ _question = options(
         help="The exact prompt, in which {context}, {query} or a file name in braces stand for the texts. [default: a "
         "message of the user, in the chat template of the model]",
     ),
-    click.option(
-        "--max-new-tokens", type=click.IntRange(min=1), default=MAX_NEW_TOKENS, show_default=True, metavar="N",
-        help="Largest number of tokens of a generated answer.",
-    ),
+    max_new_tokens,
 )  # fmt: skip
 
 _how = options(
@@ -343,16 +342,17 @@ def cite(
     claims = files.claimed(click.get_current_context())
     from mase import citing
     from mase.cli import aside
-    from mase.cli.options import open_language_model
+    from mase.cli.options import check_unused, open_language_model
     from mase.models.locks import configure
     from mase.progress import evaluations
 
     opened: Any
+    remote = {"download": download, "device": device, "trust_remote_code": trust_remote_code}
     with aside():
         if chat:
+            check_unused("--chat", "the server or the code", remote)
             of_chat = {"messages": messages, "measure": chat.pop("measure", None)}
-            max_tokens = asked["max_new_tokens"] if is_typed("max_new_tokens") else None
-            opened = open_chat(model, server, chat, names, max_tokens=max_tokens)
+            opened = open_chat(model, server, chat, names, max_tokens=asked.pop("max_new_tokens"))
             asked = {name: item for name, item in asked.items() if name not in _OTHERWISE or is_typed(name)} | of_chat
             conversation = citing.conversation_of(texts or None, asked["query"], messages, asked["template"])
             document = conversation.document

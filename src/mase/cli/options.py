@@ -83,7 +83,7 @@ server = click.option(
     help="Ask an OpenAI-compatible server of language models, such as http://localhost:8000; -m is then a name there.",
 )  # fmt: skip
 
-# None, and not the default of language models, tells whether it was given with a classifier.
+# None, and not the default of language models, tells whether it was given: a classifier has none, and code its own.
 max_new_tokens = click.option(
     "--max-new-tokens", type=click.IntRange(min=1), metavar="N",
     help=f"Largest number of tokens of an answer that a language model generates. [default: {MAX_NEW_TOKENS}]",

@@ -16,6 +16,7 @@ from mase.models.base import Binding, Model, Probe, probe_of
 from mase.models.batching import ask, check_start
 from mase.responses import probabilities
 from mase.rng import untouched
+from mase.solve.determinism import RESPONSE_ROUNDING
 from mase.spaces import TokenMask
 from mase.text import Tokens, Words
 from mase.units import DEFAULT, Units, splitter
@@ -235,15 +236,42 @@ class Replacement:
         """Return the masker of one text."""
         probe = bound(model, tokens, words, self.reference)
         text_probabilities = probabilities(check_start(probe.start), probe.output)[0]
-        return Masker(words, self.reference, text_probabilities, partial(replaced, probe), probe.output.multilabel)
+        return Masker(words, self.reference, text_probabilities, _Replaced(probe), probe.output.multilabel)
 
 
 MASK, UNK, PAD, ZERO = (Replacement(reference) for reference in ("mask", "unk", "pad", "zero"))
 
 
-def replaced(probe: Probe, kept: Bools) -> Floats:
-    """Return class probabilities `(n, k)` for rows of kept words `(n, w)`."""
-    return probabilities(ask(probe, kept.astype(np.float64)), probe.output)
+@dataclass(slots=True)
+class _Replaced:
+    """Returns class probabilities `(n, k)` for rows of kept words `(n, w)`.
+
+    A function whose answers depend on the other rows of a batch is asked one row at a time. Two rows of the first batch
+    are asked alone to find out.
+    """
+
+    probe: Probe
+    batch_size: int | None = None
+    compared: bool = False
+
+    def __call__(self, kept: Bools) -> Floats:
+        rows = kept.astype(np.float64)
+        scores = ask(self.probe, rows, self.batch_size)
+        if not self.compared and len(rows) > 1:
+            self.compared = True
+            if self._depends_on_the_batch(rows, scores):
+                self.batch_size = 1
+                scores = ask(self.probe, rows, 1)
+        return probabilities(scores, self.probe.output)
+
+    def _depends_on_the_batch(self, rows: Floats, scores: Floats) -> bool:
+        """Return whether rows have other scores alone, and together the same as before."""
+        if self.probe.varies is not None or self.probe.answers_only:
+            return False
+        rounding, ends = RESPONSE_ROUNDING * float(np.abs(scores).max()), [0, -1]
+        if np.abs(ask(self.probe, rows[ends], 1) - scores[ends]).max() <= rounding:
+            return False
+        return bool(np.abs(ask(self.probe, rows) - scores).max() <= rounding)
 
 
 def bound(model: Model, tokens: Tokens, words: Words, reference: str) -> Probe:
@@ -309,4 +337,4 @@ def _absent(model: Model, tokens: Tokens) -> Floats:
     """Return class probabilities `(k,)` of a single reference token."""
     first = _only(tokens, [0])
     probe = bound(model, first, Words(((0, 0),), (0,)), model.references[0])
-    return np.asarray(replaced(probe, np.zeros((1, 1), dtype=np.bool_))[0])
+    return np.asarray(_Replaced(probe)(np.zeros((1, 1), dtype=np.bool_))[0])

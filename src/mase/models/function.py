@@ -12,7 +12,7 @@ import numpy as np
 
 from mase.arrays import Bools, Floats, Ints
 from mase.attribution.response import Note
-from mase.defaults import Reference, check_choice
+from mase.defaults import Reference, check_choice, is_real
 from mase.document import TEXT, Document, Field, Input, Scalar, check_texts
 from mase.errors import (
     CapabilityError,
@@ -370,6 +370,11 @@ class CallableProbe(Probe):
         return (*self.model.notes, *self.order.notes)
 
     @property
+    def varies(self) -> bool | None:
+        """Whether answers to the same row vary: None, because it is not known of a function."""
+        return None
+
+    @property
     def scale(self) -> Floats:
         """Ones `(p,)`, and 0 for a number or a category that is equal to its background value."""
         scale = np.ones(self.binding.n_coordinates)
@@ -471,6 +476,8 @@ class Callable(Reopened, BlackBox):
                 f"mask_token is {mask_token!r:.80}, expected the string that replaces a masked word, or None to remove "
                 "the word"
             )
+        if not (is_real(floor) and 0 < floor < 1):
+            raise OptionError(f"floor is {floor!r:.60}, expected a probability above 0 and below 1")
         if outputs == "probabilities" and getattr(predict_proba, "__name__", "") == "decision_function":
             raise OptionError(
                 "decision_function returns distances, expected probabilities; pass predict_proba, labels=[...] and "
@@ -529,6 +536,12 @@ class Callable(Reopened, BlackBox):
         """What the function was taken for."""
         labels = self.labels  # asks the function if it was not asked before
         return of_function(self, self._predict, labels, is_named=self._is_named, of_one_column=self._n_columns == 1)
+
+    def reads(self) -> dict[str, Any]:
+        """Return the mask token and the smallest probability whose logarithm is taken, where they are not the usual."""
+        usual = {"mask_token": None, "floor": FLOOR}
+        own = {"mask_token": self._mask_token, "floor": self._output.floor}
+        return {name: value for name, value in own.items() if value != usual[name]}
 
     def encode(self, text: Input) -> Tokens:
         """Return the words of a text, or of all texts of a document, as tokens; a number or a category is one token.

@@ -287,7 +287,7 @@ class PermutationImportance(Strategy):
         drops = responses[:, -1:] - responses[:, :-1]
         spread = drops - drops.mean(axis=0)
         with np.errstate(invalid="ignore"):  # the spread of a single permutation is unknown
-            covariance = scatter(spread) / (rounds * (rounds - 1))
+            covariance = scatter(spread) / (rounds * (rounds - 1)) * widening(rounds - 1)
         unknown = (
             f"n_samples leaves {budget:,} for the scores; with one permutation the standard errors are unknown, and "
             f"two take {2 * (p + 1):,}: use a larger n_samples"

@@ -27,7 +27,7 @@ class Cost(Watch):
     n_gradients
         Evaluations with a backward pass.
     n_clipped
-        Evaluations whose probability was below `mase.links.FLOOR` and was raised to it before taking the logarithm.
+        Evaluations whose probability was below the `floor` and was raised to it before taking the logarithm.
     halved_to
         Smallest batch size after memory ran out; None if it never did.
     listener
@@ -39,6 +39,7 @@ class Cost(Watch):
     n_gradients: int = 0
     n_clipped: int = 0
     halved_to: int | None = None
+    floor: float = FLOOR
     listener: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
 
     def asked(self, n: int) -> None:
@@ -68,9 +69,9 @@ class Cost(Watch):
         if not self.n_clipped:
             return ()
         message = (
-            f"{self.n_clipped} of {self.n_queries} evaluations returned a probability below {FLOOR:g}, which was "
-            f"raised to {FLOOR:g} before taking the logarithm; return logits (outputs='logits'), or use another link: "
-            "'probability', or 'log-probability' for the answer of a language model"
+            f"{self.n_clipped} of {self.n_queries} evaluations returned a probability below {self.floor:g}, which was "
+            f"raised to {self.floor:g} before taking the logarithm; return logits (outputs='logits'), or use another "
+            "link: 'probability', or 'log-probability' for the answer of a language model"
         )
         return (Note("floored", message),)
 
@@ -80,10 +81,10 @@ Kind = Literal["not-deterministic", "batch-dependent", "rounding"]
 
 # Differences below these shares are rounding: of the largest score, and of the response or the largest class score. Two
 # logits of 5 make a margin of nearly 0, which is only as precise as they are.
-_SCORE_ROUNDING, _RESPONSE_ROUNDING = 1e-4, 1e-6
+_SCORE_ROUNDING, RESPONSE_ROUNDING = 1e-4, 1e-6
 
 # Responses to the text alone that differ by less than this share of the largest difference count as reproduced.
-_REPRODUCED = 1e-2
+REPRODUCED = 1e-2
 
 # Of how many rows of the first call some are evaluated again, and how many are few.
 _FIRST, _FEW = 64, 16
@@ -195,12 +196,12 @@ class Consistency:
         alone, in_batch, difference = repeats.response_of(of_one), repeats.response_of(of_batch), 0.0
         kind: Kind | None = None
         size = max(abs(alone), float(np.abs(of_batch).max()))
-        if abs(alone - in_batch) > _RESPONSE_ROUNDING * size:
+        if abs(alone - in_batch) > RESPONSE_ROUNDING * size:
             again = repeats.responses(row, number)
             responses = (alone, in_batch, *again)
             difference = max(responses) - min(responses)
             responses_alone = (alone, *again) if len(again) == 1 else again
-            reproduced = max(responses_alone) - min(responses_alone) <= _REPRODUCED * difference
+            reproduced = max(responses_alone) - min(responses_alone) <= REPRODUCED * difference
             kind = "batch-dependent" if reproduced else "not-deterministic"
             if reproduced:
                 alone = responses_alone[-1]  # the first response may be that to the text beside its reference
@@ -219,7 +220,7 @@ class Consistency:
             return False
         errors = np.sqrt(np.maximum(np.nan_to_num(estimate.variances), 0.0))
         largest = float(np.abs(estimate.gamma).max())
-        rounding = max(_SCORE_ROUNDING * largest, _RESPONSE_ROUNDING * self.size)
+        rounding = max(_SCORE_ROUNDING * largest, RESPONSE_ROUNDING * self.size)
         return 2 * self.difference > max(float(errors.min()), rounding)
 
 

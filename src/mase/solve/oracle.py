@@ -101,6 +101,18 @@ class KnownScores:
         """Return the scores `(k,)` of each row of `(n, p)`; None for a row that was not asked."""
         return [self._scores.get(key) for key in _keys(rows)]
 
+    def spread(self, p: int, n: int, rank: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """Return at most n of the rows of zeros and ones `(n, p)` with their scores `(n, k)`, evenly over a `rank`.
+
+        `rank` returns a number for each of some scores `(m, k)`.
+        """
+        keys = [key for key in self._scores if len(key) == -(-p // 8)]
+        scores = np.array([self._scores[key] for key in keys])
+        order = np.argsort(rank(scores), kind="stable")
+        chosen = order[np.unique(np.linspace(0, len(order) - 1, n).astype(np.int64))] if n > 0 else order[:0]
+        packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)[chosen]
+        return np.unpackbits(packed, axis=1, count=p).astype(np.float64), scores[chosen]
+
     def complete(self, rows: R, ask: Callable[[R], Floats]) -> Floats:
         """Return the scores `(n, k)` of rows `(n, p)`.
 
@@ -189,7 +201,7 @@ class Oracle:
         """
         known = KnownScores() if known is None else known
         kept = known.with_text(probe.start, len(moving)) if binary else None
-        cost = Cost(probe.n_setup)
+        cost = Cost(probe.n_setup, floor=probe.output.floor)
         return cls(probe, method, link, target, np.flatnonzero(moving), probe.start, kept, binary, options, cost=cost)
 
     @property

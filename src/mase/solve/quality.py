@@ -161,8 +161,10 @@ def quality_notes(
     share, which = (r2, "") if held_out is None else (held_out, " that the fit left out")
     if share is not None and share < _POOR_R2:
         told = f"{max(share, 0):.0%} of the variance of the model's responses to changed copies of this text{which}"
-        low = _LOW if estimate.prior and held_out is not None and held_out < _LOW_SCORES_R2 else ""
-        yield Note("poor-fit", f"the scores explain {told}; the rest is {_rest(sample, estimate.penalty)}{low}")
+        noisy = oracle.binary and oracle.known is None
+        low = _LOW if estimate.prior and held_out is not None and held_out < _LOW_SCORES_R2 and not noisy else ""
+        rest = _rest(sample, estimate.penalty, noisy=noisy)
+        yield Note("poor-fit", f"the scores explain {told}; the rest is {rest}{low}")
     if halves is not None and halves < _UNSTABLE:
         k = _strongest(n_coordinates)
         ended = stopping.ruled and stopping.enough(oracle.of_units(estimate))
@@ -188,9 +190,11 @@ def quality_notes(
         )
 
 
-def _rest(sample: Sample, penalty: str | None) -> str:
+def _rest(sample: Sample, penalty: str | None, *, noisy: bool) -> str:
     """Return what the scores do not explain; `penalty` is that of the estimate."""
-    causes = ["interactions between units"] if sample.coordinates.shape[1] > 1 else []
+    causes = ["noise of the model, which is no fault of the scores"] if noisy else []
+    if sample.coordinates.shape[1] > 1:
+        causes.append("interactions between units")
     if not sample.exhaustive:
         causes.append("sampling error, which a larger n_samples reduces")
     if penalty is not None:

@@ -12,7 +12,7 @@ from mase.attribution.response import Interaction, Note
 from mase.defaults import CONFIDENCE, Precision, check_integer, is_real
 from mase.errors import OptionError
 from mase.models.batching import ask
-from mase.solve.determinism import Consistency, Cost, Repeats, note
+from mase.solve.determinism import REPRODUCED, RESPONSE_ROUNDING, Consistency, Cost, Repeats, note
 from mase.solve.distributions import MOST_CORRELATED, no_scatter
 from mase.solve.oracle import Oracle
 from mase.solve.problem import Estimate, Problem, Sample
@@ -337,6 +337,9 @@ class Strategy:
 # Bounds on the number of repetitions of an explanation without sampling error.
 _MIN_RUNS, _MAX_RUNS = 5, 10
 
+# Number of known rows that are asked again of a model of which it is not known whether its answers vary.
+_MOST_AGAIN = 32
+
 # Number of rows that show how much a model rounds.
 _MOST_ROUNDED = 8
 
@@ -348,13 +351,21 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int, o
     again for a row whenever the row is drawn, so that the errors of a regression include the model's noise. If the
     estimate still has no sampling error, as in occlusion, the explanation is repeated within the budget of evaluations,
     at least five times. Its standard errors then describe the model's noise. A model that rounds a little is not asked
-    again: its rounding is in the residuals of a regression. A few rows show it for scores without sampling error.
+    again: its rounding is in the residuals of a regression. A few rows show it for scores without sampling error. Of a
+    function, some rows are asked again before scores are said to have no sampling error.
 
     `others` are the classes of `Solution.others`, each of which has its own rounding.
     """
     consistency = Consistency()
     checked = replace(oracle, consistency=consistency)
     solution = solve(checked)
+    exact, unknown = (
+        not solution.estimate.variances.any(),
+        oracle.probe.varies is None and not oracle.probe.answers_only,
+    )
+    if unknown and (consistency.kind == "batch-dependent" or (exact and not consistency.kind)):
+        _ask_again(checked, min(_MOST_AGAIN, budget - checked.n_rows))
+        solution = replace(solution, cost=replace(oracle.cost))
     if not consistency.matters(solution.estimate):
         return solution
     if consistency.kind == "batch-dependent" and _only_rounds(checked, solution.estimate):
@@ -376,6 +387,35 @@ def repeated(solve: Callable[[Oracle], Solution], oracle: Oracle, budget: int, o
         n_runs = _n_runs(budget, checked.n_rows)
         solution = _mean_solution([solve(oracle.reevaluated(seed)) for seed in range(n_runs)])
     return replace(solution.noted(note(consistency, solution.estimate)), cost=replace(oracle.cost))
+
+
+def _ask_again(oracle: Oracle, n: int) -> None:
+    """Ask at most n known rows again, together, and record how the answers differ in the oracle's consistency.
+
+    Rows of all responses are asked, because the extreme ones of a model that draws its answers hardly vary. If the
+    answers differ, they are asked once more in the same batch: other answers are noise, and not due to the batch.
+    """
+    if oracle.known is None or n < 1:
+        return
+    rows, first = oracle.known.spread(len(oracle.probe.scale), n, oracle.respond)
+
+    def again() -> Floats:
+        oracle.cost.n_queries += len(rows)
+        oracle.cost.n_compared += len(rows)
+        return ask(oracle.probe, rows, oracle.options.rows, watch=oracle.cost)
+
+    consistency, second = oracle.consistency, again()
+    differences = np.abs(oracle.respond(first) - oracle.respond(second))
+    place = int(differences.argmax())
+    size = max(float(np.abs(oracle.respond(first)).max()), float(np.abs(first).max()))
+    if differences[place] <= RESPONSE_ROUNDING * size:
+        return
+    noise = np.abs(oracle.respond(again()) - oracle.respond(second)).max()
+    consistency.kind = "batch-dependent" if noise <= REPRODUCED * differences[place] else "not-deterministic"
+    if differences[place] > consistency.difference:
+        consistency.alone, consistency.in_batch = oracle.respond(np.stack([first[place], second[place]])).tolist()
+        consistency.scores, consistency.size = np.stack([first[place], second[place]]), size
+        consistency.difference = float(differences[place])
 
 
 def _only_rounds(oracle: Oracle, estimate: Estimate) -> bool:

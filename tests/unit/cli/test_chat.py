@@ -1,6 +1,7 @@
 """Tests of `mase.cli.chat`: `mase explain --chat`, `mase cite --chat` and `mase check` of a chat server."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,38 @@ def test_a_server_that_only_chats_is_pointed_to_the_way(command):
         found = command("cite", "--server", url, "--context", "a.txt", code=1)
         assert "--chat" in found.stderr
     assert look_up(TALK) == "Cleo swims."
+
+
+@pytest.mark.parametrize("method", ["mase", "mase-chat+n_samples=60"])
+def test_the_price_is_that_of_the_method(command, method):
+    Path("mine.py").write_text("def call(messages):\n    return 'Cleo' if 'Cleo swims' in str(messages) else 'none'\n")
+    found = command("cite", "--chat", "-m", "mine.py:call", *MESSAGES, "--method", method, "--json")
+    most = int(re.search(r"at most ([0-9]+) requests", found.stderr)[1])
+    assert json.loads(found.stdout)["fit"]["n_queries"] <= most
+
+
+def test_an_archive_of_the_code_is_used(command, tmp_path):
+    code = "from mase.models import Chat\nchat = Chat(lambda messages: 'Cleo', archive='own', varies=False)\n"
+    Path("mine.py").write_text(code)
+    command("cite", "--chat", "-m", "mine.py:chat", *MESSAGES, "-o", "x.json", "-q")
+    assert Path("own").stat().st_size
+    assert not Path("x.json.answers.jsonl").exists()
+    command("cite", "--chat", "-m", "mine.py:chat", *MESSAGES, "--archive", "other", code=2)
+
+
+@pytest.mark.parametrize("option", [("--device", "cpu"), ("--download",), ("--max-new-tokens", 1)])
+def test_what_does_not_apply_to_a_function_is_refused(command, option):
+    Path("mine.py").write_text("def call(messages):\n    return 'Cleo'\n")
+    assert option[0] in command("cite", "--chat", "-m", "mine.py:call", *MESSAGES, *option, code=2).stderr
+    given = ["--labels", "a,b", "a film"]
+    assert option[0] in command("explain", "--chat", "-m", "mine.py:call", *option, *given, code=2).stderr
+
+
+def test_results_of_another_function_are_not_continued(command):
+    text = "def ask(messages):\n    return 'positive' if 'good' in messages[-1]['content'] else 'negative'\n"
+    Path("mine.py").write_text(text)
+    given = ["explain", "--chat", "-m", "mine.py:ask", "--labels", "positive,negative", "-i", "reviews.csv", "-q"]
+    command(*given, "-o", "x.jsonl")
+    Path("mine.py").write_text(text.replace("good", "superb"))
+    Path("x.jsonl.answers.jsonl").unlink()
+    assert "code" in command(*given, "-o", "x.jsonl", "--append", code=1).stderr

@@ -1,15 +1,13 @@
 """Tests of `mase.cli.options`."""
 
-import inspect
-
 import pytest
 from click.testing import CliRunner
 
-import mase
 from mase.cli import main
 from mase.cli.evaluate import evaluate
-from mase.cli.explain import cite, explain
+from mase.cli.explain import explain
 from mase.cli.options import comma_separated, names
+from mase.defaults import MAX_NEW_TOKENS
 from mase.metrics import METRICS
 from mase.options import Stopping, Windows
 from mase.sources.rows import DocumentColumns
@@ -39,7 +37,7 @@ def test_a_name_with_a_comma_is_quoted():
 @pytest.mark.parametrize(
     ("command", "option", "default"),
     [
-        (explain, "max_new_tokens", inspect.signature(mase.cite).parameters["max_new_tokens"].default),
+        (explain, "max_new_tokens", MAX_NEW_TOKENS),
         (explain, "confidence", Stopping().confidence),
         (explain, "overlap", Windows().overlap),
         (explain, "pooling", Windows().pooling),
@@ -50,11 +48,6 @@ def test_a_name_with_a_comma_is_quoted():
 def test_the_help_names_the_default_that_an_option_has_if_it_is_left_out(command, option, default):
     (found,) = [one for one in command.params if one.name == option]
     assert f"[default: {default}]" in found.help
-
-
-def test_an_answer_is_as_long_as_in_python():
-    (found,) = [one for one in cite.params if one.name == "max_new_tokens"]
-    assert found.default == inspect.signature(mase.cite).parameters["max_new_tokens"].default
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,20 @@ def test_too_few_samples_say_how_many_are_needed():
     explainer = mase.Explainer(Callable(judge, ["neg", "pos"]), method="sobol-indices", n_samples=39)
     with pytest.raises(TooFewSamplesError, match="expected at least 40"):
         explainer("a slow and rather dull film about nothing special")
+
+
+def test_few_permutations_have_wide_intervals():
+    """With three permutations, 1.96 standard errors of a normal deviate would cover four words of five."""
+    weights = np.linspace(-1, 1, 40)
+    words = [f"w{number}" for number in range(40)]
+    worth = dict(zip(words, weights, strict=True))
+    model = Callable(
+        lambda texts: [[np.mean([worth[word] for word in text.split()])] for text in texts], outputs="values"
+    )
+    truth, covered = (weights - (weights.sum() - weights) / 39) / 40, []
+    for seed in range(30):
+        found = mase.Explainer(model, method="permutation-importance", n_samples=3 * 41 + 8, seed=seed, evidence=0)(
+            " ".join(words)
+        )
+        covered.append(np.abs(found.scores - truth) <= 1.96 * found.standard_errors)
+    assert 0.88 <= np.mean(covered) <= 0.98

@@ -129,7 +129,8 @@ def test_a_function_is_asked_for_no_text_twice_but_for_those_that_are_compared(m
 
     found = mase.explain("not a good film", mase.models.Callable(answer, ["a", "b"]), method=method)
     assert len(texts) == found.fit.n_queries
-    assert 0 < len(texts) - len(set(texts)) <= 5
+    exact = not found.standard_errors.any()  # as every text is asked again before that is said
+    assert 0 < len(texts) - len(set(texts)) <= 5 + exact * len(set(texts))
 
 
 bag = LogisticClassifier({"good": 2.0, "bad": -2.0})

@@ -212,7 +212,7 @@ class ChatAnswer(ChatModel):
     @property
     def prompting(self) -> dict[str, Any]:
         """The parameters of the requests and what stands in the prompt."""
-        return {"parameters": dict(self.chat.parameters), **self.conversation.settings}
+        return self.chat.settings | self.conversation.settings
 
     def messages(self, content: Content) -> Messages:
         """Return the conversation."""
@@ -246,7 +246,7 @@ class ChatLabels(ChatModel):
     @property
     def prompting(self) -> dict[str, Any]:
         """The parameters of the requests and the prompt."""
-        return {"parameters": dict(self.chat.parameters), "template": self.template.prompt}
+        return self.chat.settings | {"template": self.template.prompt}
 
     @property
     def description(self) -> Description:

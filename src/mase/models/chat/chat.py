@@ -249,6 +249,11 @@ class Chat:
         self.__dict__.update(state)
         self._begin()
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What results record of it: the parameters of requests, and of a function a checksum of its code."""
+        return {"parameters": dict(self.parameters), **({"code": self._code} if self._code else {})}
+
     def archived(self, path: str | os.PathLike[str]) -> Self:
         """Return the same model with an archive. Both share the answers so far, the bill and its limits."""
         copied = copy(self)

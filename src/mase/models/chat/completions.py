@@ -49,7 +49,7 @@ class Completions:
         self.base, self.path = split_address(check_url(url))
         self.address, self.connection = self.base + self.path, Connection(**connection)
         self._client = Client(self.base, self.connection, passing=(500,))
-        self.model = model or only_model(self._client, None)
+        self.model = model or only_model(self._client, None, _models_beside(self.path, _ROUTE))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_client": None}
@@ -93,7 +93,7 @@ class Embeddings:
     def __init__(self, url: str, model: str | None = None, **connection: Unpack[ConnectionOptions]) -> None:
         base, self.path = split_address(check_url(url), "/embeddings")
         self._client = Client(base, Connection(**connection))
-        self.model = model or only_model(self._client, None)
+        self.model = model or only_model(self._client, None, _models_beside(self.path, "/embeddings"))
 
     def __call__(self, texts: list[str]) -> list[list[float]]:
         """Return a vector for each of n texts."""
@@ -122,6 +122,11 @@ def split_address(url: str, route: str = _ROUTE) -> tuple[str, str]:
     host, slash, path = rest.partition("/")
     path = f"{slash}{path}".removesuffix(route) or "/v1"
     return f"{scheme}://{host}", path + route
+
+
+def _models_beside(path: str, route: str) -> str:
+    """Return the path at which a server lists its models, from that of another route."""
+    return f"{path.removesuffix(route)}/models"
 
 
 def reply_in(answer: Any, place: str) -> Reply:

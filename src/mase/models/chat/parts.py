@@ -57,13 +57,27 @@ class Turns:
             raise OptionError(
                 f"fixed is {fixed!r:.60}, expected roles and numbers of messages, as in ['system', 'last']"
             )
+        every = [name for number, message in enumerate(messages) for name in _names(message, number)]
+        known = {
+            LAST,
+            *_SYSTEM,
+            *(message["role"] for message in messages),
+            *range(-len(messages), len(messages)),
+            *every,
+        }
+        unfit = [item for item in fixed if item not in known]
+        if unfit:
+            raise OptionError(
+                f"fixed has {unfit[0]!r:.60}, expected roles, numbers of the {len(messages)} messages from 0, or "
+                f"names of their texts: {', '.join(every)!s:.200}"
+            )
         fields, turns = list[Field](), []
         for number, message in enumerate(messages):
             role, names = str(message["role"]), _names(message, number)
             is_last = LAST in fixed and number == len(messages) - 1 and role == "user"
             stays = is_last or role in fixed or number in fixed or number - len(messages) in fixed
             for name, text in zip(names, text_parts(message), strict=True):
-                fields.append(Field(name, check_text(text), fixed=stays or not text.strip()))
+                fields.append(Field(name, check_text(text), fixed=stays or name in fixed or not text.strip()))
             turns.append((dict(message), names))
         if all(item.fixed for item in fields):
             raise OptionError(

@@ -87,6 +87,11 @@ class PromptProbe(CallableProbe):
         return cls(model, binding, rewriter, None, start, batch_size=_ROWS)
 
     @property
+    def varies(self) -> bool | None:
+        """Whether answers to the same row vary: log-probabilities do not."""
+        return False
+
+    @property
     def rounding(self) -> float:
         """Infinity if the language model rounds, as in half precision: an answer may be any number of tokens."""
         return math.inf if self.model.language_model.rounds else 0.0

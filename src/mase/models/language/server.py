@@ -24,6 +24,7 @@ from mase.models.language.server_tokens import (
     VllmTokenClient,
 )
 from mase.models.names import check_url
+from mase.text import Span
 
 if TYPE_CHECKING:
     from mase.models.language.server_tokens import LocalTokenClient
@@ -128,12 +129,10 @@ DIALECTS: Mapping[str, type[Vllm | LlamaCpp | Echo]] = {
 _MODELS, _PROPS, _CHAT = "/v1/models", "/props", "/v1/chat/completions"
 
 
-def only_model(client: Client, model: str | None) -> str:
-    """Return the name of the model that is meant; the only one of the server if none is given."""
+def only_model(client: Client, model: str | None, path: str = _MODELS) -> str:
+    """Return the name of the model that is meant; the only one that the server lists at `path` if none is given."""
     try:
-        answer = client.get(
-            _MODELS
-        )  # also where a name is given: a server that cannot be reached is asked nothing else
+        answer = client.get(path)  # also where a name is given: a server that cannot be reached is asked nothing else
     except ServiceError as error:
         if model is not None:
             raise
@@ -144,7 +143,7 @@ def only_model(client: Client, model: str | None) -> str:
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     if not names:
         raise OptionError(
-            f"no model is named and {client.url} lists none at {_MODELS}, expected model='NAME'; or the address before "
+            f"no model is named and {client.url} lists none at {path}, expected model='NAME'; or the address before "
             "/v1, as in http://localhost:8000"
         )
     if len(names) != 1 or not isinstance(names[0], str):
@@ -333,6 +332,7 @@ class CompletionServer(LanguageModel):
         self._server = open_server(
             client, asked, dialect=dialect, tokenizer=tokenizer, batch_size=size, tolerance=tolerance
         )
+        self._local = None if tokenizer is None else _local(tokenizer, asked)
         self.name = name or asked
         self._opened = base_url, {"model": asked, "dialect": self.dialect, "name": self.name, **given, **connection}
 
@@ -349,6 +349,10 @@ class CompletionServer(LanguageModel):
     def description(self) -> LanguageDescription:
         """What the server was taken for."""
         return LanguageDescription(f"completion server, asked as {self.dialect}")
+
+    def special_spans(self, text: str) -> tuple[Span, ...]:
+        """Return the spans of a text that are special tokens; none without a tokenizer, since a server does not say."""
+        return () if self._local is None else self._local.tokenizer.special_spans(text)
 
     def generate(self, prompt: Prompt, max_new_tokens: int) -> Continuation:
         """Return the greedy continuation of a prompt, without the token that ends it.

@@ -241,3 +241,10 @@ def test_requests_go_side_by_side():
 def test_options_are_checked(options, named):
     with pytest.raises(OptionError, match=named):
         Chat.openai("http://localhost:1", "m", **options)
+
+
+def test_a_model_is_looked_up_beside_the_address():
+    routes = {"GET /api/v1/models": lambda body: {"data": [{"id": "prefixed"}]}}
+    with servers.served(routes | {"GET /v1/models": lambda body: {"data": [{"id": "root"}]}}) as (url, _):
+        assert Chat.openai(f"{url}/api/v1").model == "prefixed"
+        assert Chat.openai(url).model == "root"

@@ -411,3 +411,12 @@ def test_it_is_a_language_model_for_cite():
         )
     assert len(found.units) == 2
     assert found.answer.text == "Paris"
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_special_tokens_are_those_of_the_tokenizer(local):
+    of = engine()
+    with served(vllm(of)) as (url, _):
+        server = CompletionServer(url, tokenizer=of.tokenizer if local else None)
+    special = of.tokenizer.eos_token
+    assert server.special_spans(f"a {special} b") == (((2, 2 + len(special)),) if local else ())
