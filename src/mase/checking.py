@@ -53,10 +53,13 @@ class Agreement:
         Between two questions that are the same.
     in_batch
         Between the input alone and in a batch with others, as far as it exceeds `again`.
+    most
+        The most inputs that a function took at a time, since it refused more; None if it refused none.
     """
 
     again: float
     in_batch: float
+    most: int | None = None
 
     # Differences below are rounding of numbers with 32 bits.
     _ROUNDING = 1e-5
@@ -188,6 +191,8 @@ class Check:
             return f"asked twice, they differ by {again:.2g}: the standard errors will include this noise"
         if self.agreement.is_batch_dependent:
             return f"in a batch they differ by {in_batch:.2g}: it will be asked one by one, which is slower"
+        if self.agreement.most is not None:
+            return f"the same when asked twice; it refused more than {counted(self.agreement.most, 'input')} at a time"
         return "the same when asked twice, alone and in a batch"
 
     def to_dict(self) -> dict[str, Any]:
@@ -320,7 +325,7 @@ def agreement(explainer: Explainer, texts: Sequence[Input]) -> Agreement:
         found = [tuple(row / largest for row in rows) for rows in found]
     again = max(float(np.abs(alone - twice).max()) for alone, twice, _ in found)
     in_batch = max(min(float(np.abs(batch - item).max()) for item in (alone, twice)) for alone, twice, batch in found)
-    return Agreement(again, max(0.0, in_batch - again))
+    return Agreement(again, max(0.0, in_batch - again), model.largest_call if isinstance(model, Callable) else None)
 
 
 def speed(explainer: Explainer, text: Input) -> Speed:
@@ -600,8 +605,8 @@ def _readable(explainer: Explainer, given: Document | None) -> tuple[list[Input]
     try:
         bound(explainer, _CHECKING_SHORT)
     except (EmptyTextError, InvalidTextError, ModelError, ShapeError) as error:
-        remedy = "this was an English sentence; if the model reads something else, pass an example as text='...'"
-        raise type(error)(f"{error}; {remedy}") from error
+        remedy = "if the model reads something else than an English sentence, pass an example as text='...'"
+        raise type(error)(f"{remedy}; {error}") from error
     try:
         bound(explainer, _LONG)
     except MaseError as error:

@@ -342,3 +342,11 @@ def test_differences_of_values_are_relative(scale, noise, said):
         return scale * np.array([[(1 + len(text)) * (1 + noise * rng.normal())] for text in texts])
 
     assert mase.check(Callable(value, labels=["y"], outputs="values")).facts["answers"].startswith(said)
+
+
+def test_a_function_that_refuses_batches_is_told():
+    def alone(texts):
+        assert len(texts) == 1
+        return [[0.9, 0.1] if "good" in texts[0] else [0.2, 0.8]]
+
+    assert mase.check(Callable(alone)).facts["answers"].endswith("refused more than 1 input at a time")

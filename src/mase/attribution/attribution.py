@@ -9,7 +9,20 @@ import numpy as np
 
 from mase.arrays import Floats, Ints, frozen
 from mase.attribution.evidence import Evidence, Verdict, expected_probability, expected_response, verdict_on
-from mase.attribution.response import Answer, By, Citation, Fit, Interaction, Note, Prediction, Response, cited, noun_of
+from mase.attribution.response import (
+    Answer,
+    By,
+    Citation,
+    Fit,
+    Interaction,
+    Note,
+    Prediction,
+    Response,
+    cited,
+    error_of,
+    noun_of,
+    total_error_of,
+)
 from mase.defaults import check_choice
 from mase.document import Document, Field
 from mase.errors import DataError, MissingDependencyError
@@ -486,7 +499,15 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
             further = (response.against, response.interval_errors[position], strengths[position])
             row = dict(zip(COLUMNS, (response.name, *place, *score, *further), strict=True))
             row |= {name: values[position] for name, values in response.effects.items()}
+            row |= {
+                total_error_of(name): row[error_of(name)] for name in response.effects if _lacks_total(name, response)
+            }
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
+
+
+def _lacks_total(effect: str, response: Response) -> bool:
+    """Return whether an effect has errors and no total ones, because nothing was drawn to a prior."""
+    return error_of(effect) in response.effects and total_error_of(effect) not in response.effects
 
 
 def text_row(index: int, attribution: "Attribution") -> dict[str, Any]:

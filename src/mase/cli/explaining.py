@@ -199,7 +199,7 @@ class JsonFile(AbstractContextManager["JsonFile"]):
         if results.is_torn:
             self._open()
             path = click.format_filename(self.claim.place)
-            tell(f"{path}: the last line is incomplete; it is removed and its text explained again")
+            tell(f"mase: warning: {path}: the last line is incomplete; it is removed and its text explained again")
 
     def add(self, number: int, result: Attribution | Failure) -> None:
         """Write a line to the operating system. If the write fails, no part of the line is left."""

@@ -617,6 +617,11 @@ class Callable(Reopened, BlackBox):
             return scores
 
     @property
+    def largest_call(self) -> int | None:
+        """The most texts that the function took at a time, since it refused more; None if it refused none."""
+        return self._most
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """Notes about the answers so far: smaller calls, and probabilities where logits were declared."""
         halved = (

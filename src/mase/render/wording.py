@@ -517,7 +517,10 @@ def legend(marks: frozenset[str], explained: str = "class") -> Markup:
     if insignificant:
         words = ("not underlined",) if len(insignificant) == 1 else ("not", "underlined")
         shown = " ".join(f"<{tag} l>{word}</{tag}>" for tag, word in zip(insignificant, words, strict=True))
-        keys.append(f"{shown}: the 95 % interval includes 0 (not significant)")
+        keys.append(
+            f"{shown}: the 95 % interval includes 0 (not significant); words without colour score less than a tenth of "
+            "the strongest"
+        )
     keys += [_UNREAD] if "unread" in marks else []
     spans = " ".join(f"<span>{key}</span>" for key in keys)
     plain = " ".join(f"<span>{_PLAIN[mark].format(explained)}</span>" for mark in _PLAIN if mark in marks)

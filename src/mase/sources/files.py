@@ -143,6 +143,8 @@ def check_beginning(name: str, beginning: bytes) -> None:
     remedy = next((remedy for magic, remedy in _MAGIC.items() if beginning.startswith(magic)), None)
     if remedy is not None:
         raise _foreign(name, remedy)
+    if beginning.startswith(_UTF16):
+        raise DataError(f"{name} is UTF-16, expected UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8")
 
 
 def _foreign(name: str, remedy: str) -> DataError:
@@ -174,16 +176,15 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def decode_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 stream, without byte order mark, line ends and trailing blank lines.
+    """Yield the lines of a UTF-8 stream with any line ends, without these, byte order mark and trailing blank lines.
 
     A line that is not UTF-8 carries an InvalidTextError.
     """
     offset = 0
-    for number, raw in enumerate(_without_blank_end(lines(stream, name)), 1):
+    every = (part for raw in lines(stream, name) for part in raw.splitlines(keepends=True))
+    for number, raw in enumerate(_without_blank_end(every), 1):
         if number == 1:
             check_beginning(name, raw)
-        if number == 1 and raw.startswith(_UTF16):
-            raise DataError(f"{name} is UTF-16, expected UTF-8; convert it, for example with: iconv -f UTF-16 -t UTF-8")
         skipped = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
         try:
             yield Line(number, raw[skipped:].decode("utf-8").rstrip("\r\n"))

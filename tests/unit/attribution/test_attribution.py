@@ -273,3 +273,10 @@ def test_without_pandas_the_remedy_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mase-xai\[data\]'"):
         attribution().to_frame()
+
+
+def test_the_columns_do_not_depend_on_the_length_of_the_text():
+    explainer = mase.Explainer(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
+    short, long = (explainer(text).to_frame() for text in ("good film", "a good film " * 12))
+    assert set(short.columns) == set(long.columns)
+    assert short["kept_total_error"].tolist() == short["kept_error"].tolist()

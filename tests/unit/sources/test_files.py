@@ -18,7 +18,7 @@ from tests.labelled_texts import LABELS, TEXTS
 from tests.unit.sources.archives import IMDB_ROWS
 
 from mase.errors import DataError, MissingDependencyError, OptionError, UnknownNameError
-from mase.sources.files import lines, open_unpacked, read_rows
+from mase.sources.files import lines, open_unpacked, read_lines, read_rows
 from mase.sources.labelled import read_labelled
 from mase_paper import datasets
 from mase_paper.datasets import IMDB, REUTERS
@@ -379,3 +379,17 @@ def test_what_is_not_packed_is_read_as_it_is(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\r\nb")
     with open_unpacked(tmp_path / "a.txt") as file:
         assert list(lines(file, "a")) == [b"a\r\n", b"b"]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_lines_end_as_they_may(tmp_path, end):
+    path = tmp_path / "a.txt"
+    path.write_bytes(f"good film{end}bad film{end}".encode())
+    assert [(line.number, line.text) for line in read_lines(path)] == [(1, "good film"), (2, "bad film")]
+
+
+def test_a_table_in_another_encoding_says_how_to_convert_it(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("text\ngood film\n".encode("utf-16"))
+    with pytest.raises(DataError, match="iconv -f UTF-16"):
+        list(read_rows(path, ["text"]))

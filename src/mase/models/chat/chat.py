@@ -137,6 +137,8 @@ class Chat:
     max_total_tokens, max_cost
         Bounds of the tokens and the price of all answers that this object uses, those of the archive among them. An
         explanation that reaches one ends early, with a note; before it has answers enough for scores, with an error.
+        An answer is reckoned to be as long as the longest so far, so requests that are under way at the same time
+        (`concurrency`) may pass the bounds by what they are longer.
 
     Attributes
     ----------
