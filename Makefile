@@ -247,6 +247,7 @@ bench-inputs: $(PEERS)/.installed
 pages: $(STAMP)
 	$(BIN)/python experiments/registered.py
 	$(BIN)/mase reproduce large --report-only --output experiments/large
+	$(BIN)/mase reproduce large-1000 --report-only --output experiments/large
 	$(BIN)/python experiments/refresh.py
 	$(BIN)/pytest -m pages tests docs/decisions
 
