@@ -500,14 +500,11 @@ def rows(attribution: "Attribution") -> Iterator[dict[str, Any]]:
             row = dict(zip(COLUMNS, (response.name, *place, *score, *further), strict=True))
             row |= {name: values[position] for name, values in response.effects.items()}
             row |= {
-                total_error_of(name): row[error_of(name)] for name in response.effects if _lacks_total(name, response)
+                total_error_of(name): row[error_of(name)]
+                for name in response.effect_names
+                if total_error_of(name) not in row
             }
             yield row if answer is None else row | {"cited": None if cited is None else position in cited}
-
-
-def _lacks_total(effect: str, response: Response) -> bool:
-    """Return whether an effect has errors and no total ones, because nothing was drawn to a prior."""
-    return error_of(effect) in response.effects and total_error_of(effect) not in response.effects
 
 
 def text_row(index: int, attribution: "Attribution") -> dict[str, Any]:

@@ -347,6 +347,11 @@ class Response:
         order = self.order if by == "order" else ranking(np.abs(scores) if by == "magnitude" else scores)
         return np.array(order[: int(k)], dtype=np.int64)
 
+    @property
+    def effect_names(self) -> tuple[str, ...]:
+        """Names of the further effects, each of which has standard errors."""
+        return tuple(name for name in self.effects if error_of(name) in self.effects)
+
     def effect(self, name: str) -> Self:
         """Return the response with one of its further effects as the scores.
 
@@ -357,9 +362,8 @@ class Response:
         UnknownNameError
             If there is no such effect.
         """
-        known = [name for name in self.effects if error_of(name) in self.effects]
-        if name not in known:
-            raise unknown("effect", name, known)
+        if name not in self.effect_names:
+            raise unknown("effect", name, list(self.effect_names))
         scores, errors = self.effects[name], self.effects[error_of(name)]
         total = self.effects.get(total_error_of(name))
         return replace(

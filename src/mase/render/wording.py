@@ -378,7 +378,7 @@ def effect_lines(attribution: Attribution, name: Callable[[str], str] = inline) 
     if len(attribution.units) == 1:
         return []
     lines = []
-    for effect in (item for item in attribution.responses[0].effects if item in _WHERE):
+    for effect in (item for item in attribution.responses[0].effect_names if item in _WHERE):
         result = attribution.effect(effect)
         scale = scale_of(result)
         same = set(zip(attribution.spans, map(scale.signed, attribution.scores), strict=True))

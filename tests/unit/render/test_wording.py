@@ -409,3 +409,9 @@ def test_a_contrast_of_separate_questions_is_a_ratio_of_odds():
     )
     found = mase.explain("a good film", model, target="A", against="B")
     assert "ratio of both odds" in (link_meaning(found) or "")
+
+
+def test_an_effect_without_errors_is_not_shown():
+    made = attribution(effects={"kept": (0.5,) * len(attribution().units)})
+    assert made.responses[0].effect_names == ()
+    assert effect_lines(made) == []
