@@ -345,7 +345,13 @@ class BoundText:
             )
 
     def masked(
-        self, known: KnownScores, budget: int, batch_size: int | None, watch: Watch = UNWATCHED
+        self,
+        known: KnownScores,
+        budget: int,
+        batch_size: int | None,
+        watch: Watch = UNWATCHED,
+        *,
+        noisy: bool = False,
     ) -> MaskedPredictions:
         """Return the predictions of the model with units masked, from at most `budget` evaluations."""
         probe, n_setup = self.probe, 0
@@ -357,7 +363,7 @@ class BoundText:
         units, left = members(self.words, self.of_token), budget - n_setup
         labels, target = self.model.labels, self.targets[0]
         return MaskedPredictions(
-            probe, units, labels, target, self.link, known, left, batch_size, n_asked=n_setup, watch=watch
+            probe, units, labels, target, self.link, known, left, batch_size, n_asked=n_setup, watch=watch, noisy=noisy
         )
 
     def attribution(
@@ -591,8 +597,8 @@ class Measurement:
         batch_size, codes = self.query.rows, {note.code for note in solution.notes}
         if "batch-dependent" in codes:  # the rows were asked in batches first
             known, batch_size = KnownScores(), 1
-        tested = bound.masked(known, n_rows, batch_size, report or UNWATCHED)
-        tested.noisy = "not-deterministic" in codes and not bound.probe.answers_only
+        noisy = "not-deterministic" in codes and not bound.probe.answers_only
+        tested = bound.masked(known, n_rows, batch_size, report or UNWATCHED, noisy=noisy)
         try:
             return bound.attribution(solution, settings, self.seed, tested, self.n_tested)
         except BudgetSpentError as error:
