@@ -276,6 +276,7 @@ def test_without_pandas_the_remedy_is_told(monkeypatch):
 
 
 def test_the_columns_do_not_depend_on_the_length_of_the_text():
+    pytest.importorskip("pandas")
     explainer = mase.Explainer(lambda texts: [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts])
     short, long = (explainer(text).to_frame() for text in ("good film", "a good film " * 12))
     assert set(short.columns) == set(long.columns)
