@@ -91,6 +91,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases --exclude tools/site experiments benchmarks tools
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -64,7 +64,8 @@ class Stopwatch:
 def main() -> None:
     """Measure, print and write."""
     torch.set_num_threads(1)
-    model, watch = mase.models.load("lstm-imdb"), Stopwatch()
+    model: Any = mase.models.load("lstm-imdb")
+    watch = Stopwatch()
     for (owner, attribute), name in PARTS.items():
         watch.wrap(owner, attribute, name)
     watch.wrap(*ONCE[0], ONCE[1], max)

@@ -106,7 +106,7 @@ def _with_rest(clock: Clock, began: float) -> dict[str, Any]:
 
 def measured(folder: str, precision: str, n_stories: int, rounds: int) -> dict[str, Any]:
     """Return what each call takes, by package, evaluations and story, in a precision."""
-    model = opened(folder, precision, Clocked)
+    model: Any = opened(folder, precision, Clocked)
     found = stories(model, n_stories)
     size = best({size: lambda size=size: rows_of_cite(found[0], size, N_TRIED) for size in CITE_SIZES})
     for half in ("float32", "bfloat16"):  # what is done once for a model: checksums, trials, half the weights

@@ -5,6 +5,7 @@
 
 import statistics
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -61,7 +62,7 @@ def free_model() -> Callable[[], object]:
 def main() -> None:
     """Measure, print and write."""
     torch.set_num_threads(1)
-    model = mase.models.load("lstm-imdb")
+    model: Any = mase.models.load("lstm-imdb")
     ids = list(model.encode(TEXT).ids)
     cases: dict[str, Case] = {
         f"bare forwards, batch {b}": lambda b=b: bare(model.module, ids, b) for b in (16, 32, 64, 128, 256)

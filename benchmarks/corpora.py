@@ -24,6 +24,7 @@ import torch
 
 import mase
 from corpora_page import Figures, update
+from mase.errors import DataError
 from mase_paper import datasets
 from timing import provenance, write
 
@@ -141,7 +142,7 @@ def reviews(n: int) -> list[str]:
     """Return the first n test reviews of IMDB; none if the data set is not there."""
     try:
         return list(datasets.load("imdb", "test").texts[:n])
-    except mase.DataError as error:
+    except DataError as error:
         print(f"without reviews: {error}", file=sys.stderr)
         return []
 

@@ -131,7 +131,8 @@ def main() -> None:
     lines += table(
         f"The same, sentences of {SHORT} words, {N_SHORT} rows", whole["sentences"], N_TEXTS, next(iter(cases))
     )
-    model, some = mase.models.load("lstm-imdb"), texts[:4]
+    model: Any = mase.models.load("lstm-imdb")
+    some = texts[:4]
     explain = mase.Explainer(model)
     rows = [torch.tensor([model.encode(text).ids]).repeat(64, 1) for text in some]
     counts = [explain(text).fit.n_queries for text in some]

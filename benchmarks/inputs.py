@@ -205,7 +205,8 @@ def table(tasks: dict[str, Any], attempts: Sequence[Attempt], accuracy: float) -
 
 def readings() -> tuple[dict[str, Reading], float]:
     """Return the model of each task, and the accuracy of the one of pairs."""
-    bert, lstm = mase.models.load("bert-imdb"), mase.models.load("lstm-imdb")
+    models: Any = mase.models
+    bert, lstm = models.load("bert-imdb"), models.load("lstm-imdb")
     pair, words, accuracy = trained()
     vocabulary = Vocabulary.read(folder("lstm-imdb") / "vocabulary.txt")
     return {

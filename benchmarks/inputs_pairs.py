@@ -83,7 +83,8 @@ def _sure(split: str) -> Iterator[tuple[str, str]]:
 def _fitted(words: Any) -> Any:
     """Return `bert-imdb`, trained on pairs of which some tokens are masked, with its embeddings as they were."""
     torch.manual_seed(0)
-    model = mase.models.load("bert-imdb").module
+    bundled: Any = mase.models.load("bert-imdb")
+    model = bundled.module
     model.config.id2label, model.config.label2id = dict(enumerate(LABELS)), {"not both": 0, "both": 1}
     model.requires_grad_(True)
     model.bert.embeddings.requires_grad_(False)

@@ -115,7 +115,8 @@ def padded(model: Any, words: Any) -> Callable[[list[str]], np.ndarray]:
 
 def lstm_cases() -> dict[str, Case]:
     """Return the cases of the bundled LSTM."""
-    model, n = mase.models.load("lstm-imdb"), N["lstm-imdb"]
+    model: Any = mase.models.load("lstm-imdb")
+    n = N["lstm-imdb"]
     ids, explainer = model.encode(TEXT).ids, mase.Explainer(model, n_samples=n, evidence=0)
     cases: dict[str, Case] = {f"bare forwards, batch {b}": bare(model.module, ids, n, b) for b in (32, 64)}
     cases["mase"] = lambda: explainer(TEXT)
@@ -124,7 +125,8 @@ def lstm_cases() -> dict[str, Case]:
 
 def bert_cases() -> dict[str, Case]:
     """Return the cases of the bundled BERT."""
-    adapter, words, n = mase.models.load("bert-imdb"), tokenizer(), N["bert-imdb"]
+    adapter: Any = mase.models.load("bert-imdb")
+    words, n = tokenizer(), N["bert-imdb"]
     model, ids = adapter.module, adapter.encode(TEXT).ids
     cases: dict[str, Case] = {f"bare forwards, batch {b}": bare(model, ids, n, b) for b in (8, 16, 32)}
     for precision in ("float32", "bfloat16"):

@@ -114,7 +114,7 @@ def main() -> None:
         written = time.perf_counter() - start
         size = sum(path.stat().st_size for path in page.parent.rglob("*") if path.is_file())
         seconds = {"summarise": summarised, "write the report": written} | opened(page, chromium, summary.words[0].word)
-        result = {
+        result: dict[str, Any] = {
             "texts": N_TEXTS,
             "words per text": N_WORDS,
             "seconds": {name: round(value, 2) for name, value in seconds.items()},

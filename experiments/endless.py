@@ -84,7 +84,7 @@ def records(model: Model, text: str, n_rows: int) -> Iterator[dict[str, Any]]:
     truth = {}
     for effect in EFFECTS:
         scores = np.mean([scores_of(found, effect, oracle)[0] for found in long_runs], axis=0)
-        truth[effect] = fresh(oracle, Focused(effect=effect).aim(scores[None])[0], n_rows, seed=7)
+        truth[effect] = fresh(oracle, Focused(effect=effect).target_mixture(scores[None])[0], n_rows, seed=7)
     for seed in range(N_SEEDS):
         found = mase.Explainer(model, seed=seed)(text)
         record: dict[str, Any] = {"seed": seed, "n_queries": found.fit.n_queries, "r2": found.r2_held_out}

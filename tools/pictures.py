@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 import mase
+from mase.attribution import Attributions
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -39,7 +40,7 @@ def main() -> None:
     explainer = mase.Explainer("lstm-imdb", evidence=5)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         many, one = Path(folder) / "many.html", Path(folder) / "one.html"
-        mase.attribution.Attributions(explainer(text) for text in REVIEWS).to_html(many)
+        Attributions(explainer(text) for text in REVIEWS).to_html(many)
         explainer(REVIEWS[THIRD - 1]).to_html(one)
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shown = ", ".join(f"#t{number}" for number in range(THIRD, THIRD + 3))

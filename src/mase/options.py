@@ -15,6 +15,8 @@ from mase.solve.oracle import QueryOptions
 from mase.solve.strategy import NEVER, Stopping
 from mase.units import DEFAULT, Units
 
+__all__ = ["Stopping", "Windows"]
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:

@@ -22,7 +22,7 @@ ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 # One page of the API each, in this order, with the names of a module that has no `__all__`; none for all of its own.
 MODULES: dict[str, tuple[str, ...]] = {
     "mase": (),
-    "mase.options": ("Stopping", "Windows"),
+    "mase.options": (),
     "mase.attribution": (),
     "mase.errors": (),
     "mase.models": (),
