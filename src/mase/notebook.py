@@ -81,6 +81,8 @@ class Widget(anywidget.AnyWidget):  # type: ignore[misc]
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, found: Attribution | Iterable[Attribution], explainer: Explainer | None = None) -> None:
+        if not isinstance(explainer, Explainer | None):
+            raise OptionError(f"explainer is {explainer!r:.80}, expected a mase.Explainer, or None")
         self._found = _attributions(found)
         self._explainer = explainer
         several = len(self._found) > 1

@@ -16,7 +16,7 @@ from mase.errors import NonFiniteError, OptionError, ShapeError
 
 LEVEL = 0.95
 
-# A mean is known to this share of itself at best: what is less differs by rounding.
+# A number is known to this share of itself at best: what is less differs by rounding.
 _STATISTICS_ROUNDING = 1e-9
 
 
@@ -481,8 +481,14 @@ def paired_mean(first: Any, second: Any, seed: int = 0) -> Difference:
     for name, some in (("first", values), ("second", other_values)):
         if np.isinf(some).any():
             raise NonFiniteError(f"{name} has an infinite value, expected finite numbers, or NaN for texts without one")
-    (difference,) = paired_means((values - other_values)[:, None], seed)
+    (difference,) = paired_means(differences(values, other_values)[:, None], seed)
     return _existing(difference)
+
+
+def differences(first: Floats, second: Floats) -> Floats:
+    """Return first minus second value, which is 0 where the two differ by rounding alone."""
+    result = first - second
+    return np.where(np.abs(result) <= _STATISTICS_ROUNDING * np.maximum(np.abs(first), np.abs(second)), 0.0, result)
 
 
 def paired_means(differences: Any, seed: int = 0) -> tuple[Difference | None, ...]:
@@ -539,7 +545,9 @@ def _existing(result: R | None) -> R:
 def check_batches(batches: Sequence[Sequence[int]] | None, n_texts: int) -> None:
     """Check that batches are lists of indices of `n_texts` texts; None is no batches."""
     try:
-        valid = batches is None or all(is_integer(i) and 0 <= i < n_texts for batch in batches for i in batch)
+        valid = batches is None or all(
+            is_integer(index) and 0 <= index < n_texts for batch in batches[:] for index in batch[:]
+        )
     except TypeError:
         valid = False
     if not valid:

@@ -103,6 +103,9 @@ def serve(
 
     for address in filter(is_url, (*models, url or "")):  # before it is shown
         check_url(address)
+    unused = [name for name, value in (("label", label_column), ("group", group_column)) if value and not sources]
+    if unused:
+        raise click.UsageError(f"got --{unused[0]}-column without a run, expected the folder of a run of `mase run`")
     _check_names("model", models)
     boxes = () if fields is None else check_fields(fields)
     _check_names("field", boxes)

@@ -191,6 +191,7 @@ class ServedModel:
         while (message := await process.receive()) is not None:
             job = self._current
             if job is not None and getattr(message, "number", None) == job.number:
+                self._idle_ends = 0
                 job.take(message)
         self._ended = True
         how = await process.end()

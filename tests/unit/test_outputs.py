@@ -144,3 +144,10 @@ def test_a_surrogate_is_written_as_a_replacement(tmp_path):
     attribution("good \ud83d").save(tmp_path / "a.json")
     mase.load(tmp_path / "a.json").save(tmp_path / "a.parquet")
     assert "\ufffd" in str(pq.read_table(tmp_path / "a.parquet").to_pylist())
+
+
+@pytest.mark.parametrize("seed", [7, 2**63, 2**80])
+def test_any_seed_is_written_to_parquet(tmp_path, seed):
+    pq = pytest.importorskip("pyarrow.parquet")
+    mase.Explainer(AdditiveClassifier({"good": 0.25}), seed=seed)("a good film").save(tmp_path / "a.parquet")
+    assert {str(row["seed"]) for row in pq.read_table(tmp_path / "a.parquet").to_pylist()} == {str(seed)}

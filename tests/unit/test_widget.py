@@ -109,6 +109,11 @@ def test_what_is_no_attribution_is_refused(found):
         Widget(found)
 
 
+def test_what_is_no_explainer_is_refused(found):
+    with pytest.raises(OptionError, match="expected a mase"):
+        Widget(found, "lstm-imdb")
+
+
 def test_what_the_script_reads_is_plain_json(found, explainer):
     widget = Widget(found, explainer)
     widget.out = [0]

@@ -196,6 +196,10 @@ def evaluate(
     claims = _claimed(output, plot, tables, {"--input": source, **given}, overwrite=overwrite)
     columns = ColumnOptions(text_column=text_column, fields=fields, fixed=fixed, background=background)
     check_columns(source, columns)
+    of_rows = {"--label-column": label_column, "--where": where, "--label": renamed}
+    unused = next((name for name, value in of_rows.items() if value and source is None), None)
+    if unused is not None:
+        raise click.UsageError(f"got {unused} without a table, expected --input FILE, whose rows it is about")
     texts = Source.read(source, columns, label_column, where, renamed, attributions, labels_needed=only_correct)
     n_usable = min(n_texts, texts.n_readable)
     if batches > max(1, n_usable):

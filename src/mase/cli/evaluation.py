@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from math import isnan
@@ -19,7 +19,6 @@ from mase.cli import aside, complain, tell
 from mase.cli.explaining import open_console
 from mase.cli.files import Claim
 from mase.cli.inputs import ColumnOptions
-from mase.document import Document
 from mase.errors import CapabilityError, DataError, MaseError, MissingDependencyError, UnknownNameError
 from mase.files import cannot_write
 from mase.metrics.evaluation import EvaluatedText, Evaluation, Evaluator, OnError, collect
@@ -50,13 +49,15 @@ _OF_THE_MODEL = (CapabilityError, MissingDependencyError)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The texts of a command with their labels, and the given attributions."""
+    """The texts of a command with their labels and how they were read, and the given attributions."""
 
     path: str
     sha256: str | None
     rows: tuple[LabelledText, ...]
     renamed: Mapping[str, str]
     given: Mapping[str, GivenAttributions]
+    columns: ColumnOptions = field(default_factory=ColumnOptions)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -83,8 +84,7 @@ class Source:
                 raise DataError(
                     f"{ordered.path!r} has no texts and follows the rows of a table, expected --input FILE for it"
                 )
-            documents = (Document(attribution.document) for attribution in first.by_text.values())
-            rows = tuple(LabelledText(number, document, None) for number, document in enumerate(documents, 1))
+            rows = tuple(LabelledText(number, document, None) for number, document in enumerate(first.documents, 1))
             return cls(first.path, None, rows, renamed, given)
         table = read_labelled(
             path,
@@ -95,7 +95,8 @@ class Source:
         )
         for file in given.values():
             file.check_rows([row.row for row in table.rows], all_rows=not where)
-        return cls(path, table.sha256, table.rows, renamed, given)
+        chosen = {"label_column": label_column, "where": where, "label": renamed}
+        return cls(path, table.sha256, table.rows, renamed, given, columns, chosen)
 
     @property
     def n_readable(self) -> int:
@@ -114,6 +115,8 @@ class Source:
         UnknownNameError
             If there are labels, and none is a class; or if a label was renamed to what is no class.
         """
+        for named in self.renamed.values():
+            _named_class(named, classes)
         labels = dict.fromkeys(row.label for row in self.rows if row.label is not None)
         renamed = {label: self._renamed(label) for label in labels}
         indices = class_indices([label for label in labels if renamed[label] is None], classes)
@@ -163,8 +166,11 @@ class _Tally:
     def conditions(self, source: Source, *, only_correct: bool) -> dict[str, Any]:
         """Return the provenance of the texts."""
         accuracy = self.n_correct / self.n_labelled if self.n_labelled else None
+        read = {name: value for name, value in {**source.columns, **source.chosen}.items() if value}
+        masked: dict[str, Any] = {name: read.pop(name) for name in ("fixed", "background") if name in read}
         return {
-            "data": {"path": source.path, "sha256": source.sha256, "n_rows": len(source.rows)},
+            "data": {"path": source.path, "sha256": source.sha256, "n_rows": len(source.rows), **read},
+            **masked,
             "only_correct": only_correct,
             "accuracy": {"share": accuracy, "n": self.n_labelled},
             "rows": self.rows,

@@ -155,6 +155,8 @@ def named_metrics(
                 f"metrics has {name!r} twice, expected one name each; name them in a mapping, as in {{'mine': metric}}"
             )
         named[name] = _with_ks(_made(metric), ks)
+    if ks is not None and named and not any(hasattr(metric, "ks") for metric in named.values()):
+        raise OptionError(f"got k={list(ks)} and no metric that masks k words, expected one such as 'delta-accuracy'")
     return named
 
 

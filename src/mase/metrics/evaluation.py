@@ -14,7 +14,7 @@ from mase.arrays import Bools, Floats, equal_fields
 from mase.attribution.attribution import Attribution
 from mase.defaults import NSamples, Precision
 from mase.document import Document, Input, Scalar, check_texts
-from mase.errors import CapabilityError, MaseError, OptionError, ShapeError
+from mase.errors import CapabilityError, MaseError, NonFiniteError, OptionError, ShapeError
 from mase.explainer import Explainer
 from mase.methods import Method, Variant, describe, parse, resolve, settings_of
 from mase.metrics import Operator, check_operator
@@ -34,6 +34,7 @@ from mase.statistics import (
     Difference,
     Summary,
     check_batches,
+    differences,
     known_paired_share,
     known_share,
     paired_means,
@@ -259,6 +260,8 @@ def _numbers(name: str, metric: Metric, instance: Instance) -> Floats:
         raise ShapeError(
             f"metric {name!r} returned numbers of shape {values.shape}, expected ({len(columns)},): one for each column"
         )
+    if np.isinf(values).any():
+        raise NonFiniteError(f"metric {name!r} returned {values.tolist()!r:.80}, expected finite numbers or NaN")
     for column, value in zip(columns, values.tolist(), strict=True):
         if column.share and value not in (0, 1) and not isnan(value):
             raise OptionError(
@@ -428,7 +431,7 @@ class Evaluation:
 
     def _differences(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[Difference | None, ...]]:
         tables = {method: self.values(method) for method in {name for pair in pairs for name in pair}}
-        means = iter(paired_means(self._means(tables[first] - tables[second] for first, second in pairs)))
+        means = iter(paired_means(self._means(differences(tables[first], tables[second]) for first, second in pairs)))
         return {
             (first, second): tuple(
                 known_paired_share(values, other_values) if share else next(means)

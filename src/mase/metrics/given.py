@@ -14,7 +14,7 @@ import numpy as np
 from mase.arrays import Floats, as_floats
 from mase.attribution.attribution import Attribution
 from mase.attribution.json import ERROR_SCHEMA, SCHEMA, from_dict
-from mase.document import Document, Input
+from mase.document import Document, Field, Input
 from mase.errors import DataError, OptionError, ShapeError
 from mase.files import read_bytes
 from mase.models.base import Model
@@ -37,11 +37,14 @@ class GivenAttributions:
         file says which document each explains.
     in_order
         Otherwise, one attribution per row of a table.
+    documents
+        The documents that the file says it explains, in its order.
     """
 
     path: str
     by_text: Mapping[str, Attribution]
     in_order: Sequence[Any]
+    documents: Sequence[Document] = ()
 
     def check_rows(self, rows: Sequence[int], *, all_rows: bool) -> None:
         """Check that attributions in order are as many as the rows of their table.
@@ -124,8 +127,15 @@ def read_attributions(path: str | os.PathLike[str]) -> GivenAttributions:
         ]
         if not attributions:
             raise DataError(f"{name!r} holds failures only, expected attributions")
-        by_text = {Document(attribution.document).key: attribution for attribution in attributions}
-        return GivenAttributions(name, by_text, ())
+        by_text: dict[str, Attribution] = {}
+        for attribution in attributions:
+            first = by_text.setdefault(Document(attribution.document).key, attribution)
+            if first.target != attribution.target or not np.array_equal(first.scores, attribution.scores):
+                raise DataError(
+                    f"{name!r} has two different attributions of the text {attribution.text[:40]!r}, expected one; "
+                    "give each method a file of its own"
+                )
+        return GivenAttributions(name, by_text, (), tuple(Document(item.document) for item in attributions))
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, list | dict):
             raise DataError(
@@ -188,6 +198,7 @@ def scores_of_words(given: Mapping[str, float], text: str, words: Words) -> Floa
     """Return each word's score `(w,)`; a word that the mapping lacks, as "doesn't", gets the sum over its
     letter runs.
     """
+    as_floats(list(given.values()), (None,), "scores")
     read, uncased = [text[slice(*span)] for span in words.spans], all(word == word.lower() for word in given)
     if uncased:
         read = [word.lower() for word in read]
@@ -332,8 +343,18 @@ def check_model(given: Attribution, model: Model) -> None:
         )
 
 
+def _masked(field: Field) -> str:
+    return "nothing of it masked" if field.fixed else f"background {field.background!r}"
+
+
 def _scores_of(given: Attribution, model: Model, tokens: Tokens, words: Words, target: int | None) -> Floats:
     check_model(given, model)
+    for field, own in zip(given.document, tokens.document.fields, strict=False):
+        if (field.name, field.text) == (own.name, own.text) and field != own:
+            raise OptionError(
+                f"the attribution has the field {field.name!r} with {_masked(field)}, expected {_masked(own)} as here; "
+                "evaluate with the fixed fields and background values of the attribution"
+            )
     if given.document != tokens.document.fields or given.units != units_of(tokens, words):
         raise ShapeError(
             f"the attribution has {len(given.spans)} words of {given.text[:40]!r}, expected the {len(words)} words "

@@ -218,7 +218,7 @@ def share_counts(n_words: int, shares: Sequence[float]) -> tuple[int, ...]:
     """
     check_shares(shares)
     # Round to 10 decimals first: 0.07 * 100 is 7.000000000000001 in floating point, but must give 7 words.
-    return tuple(int(np.ceil(round(n_words * share, 10))) for share in shares)
+    return tuple(max(1, int(np.ceil(round(n_words * share, 10)))) for share in shares)
 
 
 def _check_sequence(name: str, given: object, example: tuple[float, ...]) -> None:

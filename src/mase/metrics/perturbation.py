@@ -12,7 +12,7 @@ from mase.defaults import check_integer, is_real
 from mase.errors import CapabilityError, NonFiniteError, OptionError, ShapeError
 from mase.explainer import Explainer
 from mase.links import Contrast, Output
-from mase.methods import Method, describe, resolve
+from mase.methods import Method, describe, resolve, with_reference
 from mase.metrics.base import Column, Instance, Metric
 from mase.metrics.curves import check_scores
 from mase.models.base import Binding, Model, Probe, Wrapper, probe_of
@@ -22,6 +22,9 @@ from mase.rng import generator, untouched
 from mase.solve.problem import Sample
 from mase.solve.regression import Regression
 from mase.spaces import TokenScale
+
+# Of the mean square of the changes: what is left below this share is rounding of the model's numbers.
+_ROUNDING = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +80,24 @@ class Infidelity(Metric):
     def evaluate(self, instance: Instance) -> Floats:
         """Return the three numbers `(3,)`."""
         check_scores(instance.masker, instance.scores)
-        method = self._method(instance.model)
+        method = self._method(instance.model, instance.masker.operator)
         # A method may hold an array, which is not hashable, so its JSON is the key.
         key = ("infidelity", json.dumps(describe(method)), self.sign, instance.target, instance.seed)
         with untouched():
             moves, changes = instance.cache.get_or_compute(key, lambda: self._perturbed(instance, method))
         return infidelities(instance.scores, moves, changes)
 
-    def _method(self, model: Model) -> Method:
-        """Return the method that draws the perturbations, or its replacement for a model without embeddings."""
+    def _method(self, model: Model, operator: str) -> Method:
+        """Return the method that draws the perturbations, or its replacement for a model without embeddings.
+
+        Words are masked by the operator where nothing else was asked for, and the model can.
+        """
         chosen = resolve(self.perturbation)
         with_fallback = replace(chosen, without_embeddings=chosen.without_embeddings or "mase-mask")
         method = Explainer(model, method=with_fallback, n_samples=self.n_samples).method
+        asked = chosen.space.reference if chosen.space.binary else "auto"
+        if method.space.binary and asked == "auto" and operator in model.references:
+            method = with_reference(method, operator)
         sigma = 0.0 if method.gaussian is None else method.gaussian.sigma
         if not isinstance(method.strategy, Regression) or callable(sigma) or np.ndim(sigma):
             raise OptionError(
@@ -160,6 +169,7 @@ def infidelities(scores: Floats, moves: Floats, changes: Floats) -> Floats:
     size = float(predictions @ predictions)
     beta = max(0.0, float(changes @ predictions) / size) if size > 0 else 0.0
     scaled, total = float(((changes - beta * predictions) ** 2).mean()), float((changes**2).mean())
+    plain, scaled = (value if value > _ROUNDING * total else 0.0 for value in (plain, scaled))
     return np.array([plain, scaled, scaled / total if total > 0 else np.nan])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from math import comb, isnan
+from math import comb, inf, isnan
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,9 @@ from mase.statistics import LEVEL, Difference, Summary, holm
 
 # "tied": not the best mean, but not shown to be worse either.
 Mark = Literal["best", "tied", ""]
+
+# Means that differ by less than this share of themselves are equal but for rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +68,24 @@ def standings(
         some.
     """
     known = {method: summary for method, summary in summaries.items() if summary is not None}
-    means = {summary.mean for summary in known.values()}
+    means = [summary.mean for summary in known.values()]
     n_texts = max((summary.n for summary in known.values()), default=0)
-    if len(means) < 2 or not can_differ(n_texts, len(known)):
+    if not means or np.ptp(means) <= _ROUNDING * np.abs(means).max() or not can_differ(n_texts, len(known)):
         return {method: Standing(summary) for method, summary in summaries.items()}
     sign = 1 if better == "higher" else -1
     explained = {method: summary.n if n_explained is None else n_explained[method] for method, summary in known.items()}
     most = max(explained.values())
     whole = {method: sign * summary.mean for method, summary in known.items() if explained[method] == most}
     best = max(whole, key=lambda method: whole[method])
+    rounding = _ROUNDING * abs(whole[best])
     against = _against(best, differences, sign)
     result = {}
     for method, summary in summaries.items():
         behind, p_value = against.get(method, (0.0, None))
         is_worse = p_value is not None and behind > 0 and p_value <= 1 - LEVEL
-        mark: Mark = "best" if whole.get(method) == whole[best] else "" if summary is None or is_worse else "tied"
-        result[method] = Standing(summary, mark, p_value)
+        mark: Mark = "" if summary is None or is_worse else "tied"
+        is_best = whole.get(method, -inf) >= whole[best] - rounding
+        result[method] = Standing(summary, "best" if is_best else mark, p_value)
     return result
 
 

@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
@@ -141,12 +141,15 @@ class ParquetTable:
 
     def close(self) -> None:
         """Write the table."""
-        columns = {name: [_encodable(row.get(name)) for row in self.rows] for name in COLUMNS}
+        columns = {name: _encodable([row.get(name) for row in self.rows]) for name in COLUMNS}
         self.parquet.write_table(self.pyarrow.table(columns), self.stream)
 
 
-def _encodable(cell: object) -> object:
-    return valid_text(cell) if isinstance(cell, str) else cell
+def _encodable(cells: Sequence[object]) -> list[object]:
+    """Return the cells of a column as Parquet can hold them: integers of over 64 bits, as of a seed, make it text."""
+    if any(isinstance(cell, int) and not -(2**63) <= cell < 2**63 for cell in cells):
+        cells = [cell if cell is None else str(cell) for cell in cells]
+    return [valid_text(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 class Output(Protocol):
@@ -234,7 +237,8 @@ class OutputFile(AbstractContextManager["OutputFile"]):
     ) -> None:
         with closing(self._draft):
             if kind is None and self._n_results and self.is_complete:
-                self._output.close()
+                with writing(self.path):
+                    self._output.close()
                 self._draft.seek(0)
                 write_stream(self.path, self._draft)
 

@@ -93,5 +93,5 @@ async function events(id, handlers, signal) {
     }
     await new Promise((go) => setTimeout(go, 1000));
   }
-  handlers.failed({ type: "No connection.", message: LOST });
+  if (!signal.aborted) handlers.failed({ type: "No connection.", message: LOST });
 }

@@ -112,6 +112,8 @@ def test_a_file_in_the_order_of_rows_needs_them(run, table, tmp_path):
 
 def test_options_that_cannot_be_stop_at_once(run, table):
     for arguments, message in [
+        (("--metrics", "aopc", "--k", "3"), "got k=[3] and no metric that masks k words"),
+        (("--label", "odd=nowhere"), "unknown label 'nowhere'"),
         (("--metrics", "fidelity"), "unknown metric 'fidelity'; did you mean 'infidelity'"),
         (("--operator", "zero"), "expected one that box has: delete\n"),
         (("--methods", "mase-cone"), "needs an embedding layer"),
@@ -125,6 +127,9 @@ def test_options_that_cannot_be_stop_at_once(run, table):
         assert message in found.stderr
     for arguments, message in [
         ((), "got no texts"),
+        (("--attributions", "a=b.jsonl", "--where", "split=a"), "got --where without a table"),
+        (("--attributions", "a=b.jsonl", "--label-column", "x"), "got --label-column without a table"),
+        (("--attributions", "a=b.jsonl", "--label", "x=y"), "got --label without a table"),
         (("-i", table(), "--methods", ""), "got nothing to evaluate"),
         (("-i", table(), "--methods", " , "), "got nothing to evaluate"),
         (("-i", table(), "--metrics", ""), "got no metrics, expected --metrics"),
@@ -329,3 +334,14 @@ def test_the_help_names_every_metric_and_operator():
     operator = next(option for option in command.params if option.name == "operator")
     assert tuple(operator.type.choices) == get_args(Operator)
     assert "Evaluate how faithful" in text
+
+
+def test_how_rows_were_read_is_recorded(run, table, monkeypatch):
+    given = ("--where", "text=a film", "--label", "pos=pos", "--methods", "random", "--json")
+    provenance = json.loads(run("-i", table(), *given).stdout)
+    assert provenance["data"] | {"where": {"text": "a film"}, "label": {"pos": "pos"}} == provenance["data"]
+    model = mase.models.Callable(lambda rows: [[0.5 - row["n"] / 10, 0.5 + row["n"] / 10] for row in rows])
+    monkeypatch.setattr("mase.models.open.load", lambda *_a, **_k: model)
+    background = ("--fields", "text,n", "--background", "n=1", "--methods", "random", "--json")
+    provenance = json.loads(run("-i", table(labels=["0"] * 6, n=3), *background).stdout)
+    assert (provenance["background"], provenance["data"]["fields"]) == ({"n": 1}, ["text", "n"])

@@ -14,6 +14,7 @@ from mase.errors import (
     EmptyTextError,
     InvalidTextError,
     MaseError,
+    NonFiniteError,
     OptionError,
     ShapeError,
     UnknownNameError,
@@ -25,6 +26,7 @@ from mase.metrics.given import align
 from mase.metrics.perturbation import spearman
 from mase.models import Callable
 from mase.statistics import paired_share, summary_of_mean, summary_of_share
+from mase.testing import AdditiveClassifier
 
 TEXT = "the cast is superb but the plot is dull and that's all"
 
@@ -309,3 +311,29 @@ def test_texts_are_explained_again_with_the_seed_that_the_method_names():
     other = evaluate(Callable(stars), texts, ["lime"], metrics=metrics, n_samples=20)
     assert np.array_equal(named.values("lime+seed=3"), given.values("lime"), equal_nan=True)
     assert not np.array_equal(named.values("lime+seed=3"), other.values("lime"), equal_nan=True)
+
+
+def test_what_differs_by_rounding_alone_is_no_difference():
+    worths = {"superb": 0.2, "good": 0.1, "dull": -0.2, "film": 0.03, "long": -0.04}
+    model = AdditiveClassifier(worths, constant=0.45)
+    texts = [" ".join(np.random.default_rng(seed).permutation([*worths, "a", "that"])) for seed in range(20)]
+    evaluation = evaluate(model, texts, ["mase-mask", "occlusion", "random"], metrics=["infidelity"])
+    assert [evaluation.summaries(name)[-1].mean for name in ("mase-mask", "occlusion")] == [0, 0]
+    differences = evaluation.every_difference()
+    assert differences["mase-mask", "occlusion"][-1].p_value == 1
+    assert differences["occlusion", "random"][-1].p_value < 0.01
+
+
+@dataclass(frozen=True)
+class Infinite(Metric):
+    @property
+    def columns(self):
+        return (Column("one", "higher"),)
+
+    def evaluate(self, instance):
+        return np.array([np.inf])
+
+
+def test_an_infinite_number_of_a_metric_is_an_error_where_it_arises():
+    with pytest.raises(NonFiniteError, match="metric 'mine' returned"):
+        evaluate(AdditiveClassifier({}), ["a film"], ["random"], metrics={"mine": Infinite()})

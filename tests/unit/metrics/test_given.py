@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from mase import Explainer
-from mase.errors import DataError, MaseError, OptionError, ShapeError
+from mase.attribution import Attributions
+from mase.errors import DataError, MaseError, NonFiniteError, OptionError, ShapeError
 from mase.metrics.evaluation import evaluate
 from mase.metrics.given import align, per_text, read_attributions, scores_of_words
 from mase.models import Callable, HuggingFace, TorchModule, load
-from mase.testing import whitespace_ids
+from mase.testing import AdditiveClassifier, whitespace_ids
 from mase.text import Words, find_words
 from mase.units.splitters import Word, group
 
@@ -327,3 +328,28 @@ def test_scores_of_units_that_leave_words_out_come_back():
     text, units = "a good nice day", "re:good|day"
     found = Explainer(model, units=units)(text)
     assert align(found.as_list(), model, text, units=units) == pytest.approx(found.scores)
+
+
+def test_two_attributions_of_a_text_have_to_be_the_same(tmp_path):
+    explainer = Explainer(AdditiveClassifier({"good": 0.25}))
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    Attributions([explainer("a good film"), explainer("a film"), explainer("a good film")]).save(one)
+    found = read_attributions(one)
+    assert [document.text for document in found.documents] == ["a good film", "a film", "a good film"]
+    Explainer(AdditiveClassifier({"good": 0.25}), method="random")("a good film").save(other)
+    one.write_text(one.read_text() + other.read_text())
+    with pytest.raises(DataError, match="two different attributions of the text 'a good film'"):
+        read_attributions(one)
+
+
+def test_scores_that_are_no_numbers_are_told_as_such():
+    with pytest.raises(NonFiniteError):
+        align({"good": float("nan")}, Callable(AdditiveClassifier({"good": 0.25})), "a good, x")
+
+
+def test_another_background_is_named():
+    model = Callable(lambda rows: [[0.5 - row["n"] / 100, 0.5 + row["n"] / 100] for row in rows])
+    text = {"text": "a good day", "n": 5}
+    found = Explainer(model, background={"n": 0})(text)
+    with pytest.raises(OptionError, match="the field 'n' with background 0, expected background 9"):
+        evaluate(model, [text], [], attributions={"mine": [found]}, metrics=["aopc"], background={"n": 9})

@@ -228,3 +228,7 @@ def test_a_function_that_depends_on_its_batch_is_asked_one_row_at_a_time():
         np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]], dtype=bool)
     )
     assert found[:, 1] == pytest.approx(1 / (1 + np.exp(-np.array([0.5, 2.0, 2.0]))))
+
+
+def test_the_least_share_is_one_word():
+    assert share_counts(5, (1e-12, 0.2)) == (1, 1)

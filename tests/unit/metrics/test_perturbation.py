@@ -387,3 +387,24 @@ def test_methods_without_neighbours_say_so(method, what):
         Evaluator(model, methods=[method], metrics=metrics, n_samples=20)("a superb film")
     (found,) = Evaluator(model, methods=["gradient"], metrics=metrics)("a superb film").by_method["gradient"].values
     assert 0 < found < 1
+
+
+def test_infidelity_masks_words_by_the_operator():
+    def predict(texts):
+        scores = [0.4 + 0.3 * ("superb" in text) - 0.05 * text.count("[MASK]") for text in texts]
+        return [[1 - score, score] for score in scores]
+
+    text, by_token = "a superb film that is fine", Callable(predict, labels=["neg", "pos"], mask_token="[MASK]")
+    options = {"methods": ["random"], "metrics": ["infidelity"]}
+    plain = Callable(predict, labels=["neg", "pos"])
+    masked, deleted = (
+        evaluate(by_token, [text], operator=name, **options).values("random") for name in ("mask", "delete")
+    )
+    assert np.array_equal(deleted, evaluate(plain, [text], **options).values("random"))
+    assert not np.allclose(masked, deleted)
+    chosen = {"mine": Infidelity(resolve("mase-mask", reference="mask"), n_samples=64)}
+    own = [
+        evaluate(by_token, [text], ["random"], metrics=chosen, operator=name).values("random")
+        for name in ("mask", "delete")
+    ]
+    assert np.array_equal(*own)

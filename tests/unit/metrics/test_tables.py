@@ -336,3 +336,13 @@ def test_a_float_has_a_label_and_numbers_have_true_minus_signs():
     written = table.latex()
     assert r"\label{tab:delta-accuracy}" in written
     assert r"mase-mask & $-$0.123 [$-$0.2,$-$0.1]" in written
+
+
+def test_means_that_differ_by_rounding_share_the_first_place():
+    summaries = {name: summary_of_share(np.arange(20) < n) for name, n in (("a", 9), ("b", 9), ("c", 2))}
+    summaries["b"] = replace(summaries["b"], mean=summaries["b"].mean * (1 + 1e-15))
+    marks = {name: one.mark for name, one in standings(summaries, {}, "higher").items()}
+    assert (marks["a"], marks["b"]) == ("best", "best")
+    assert marks["c"] != "best"
+    del summaries["c"]
+    assert {one.mark for one in standings(summaries, {}, "higher").values()} == {""}
