@@ -172,12 +172,28 @@ class Logit:
         score = scores[:, target]
         if output.kind == "log-probabilities":
             return score - xp.log(-xp.expm1(score))
-        return score if output.kind == "logits" else xp.log(score) - xp.log(1 - score)
+        return score if output.kind == "logits" else xp.log(score) - xp.log(_others(scores, target, output))
 
     def logged(self, scores: Any, output: Output, target: int, xp: Functions) -> tuple[Any, ...]:
         """Return p and 1 - p; of a log-probability, 1 - p alone."""
         score = scores[:, target]
-        return (-xp.expm1(score),) if output.kind == "log-probabilities" else (score, 1 - score)
+        if output.kind == "log-probabilities":
+            return (-xp.expm1(score),)
+        return score, _others(scores, target, output)
+
+
+# Below this, 1 - p has lost digits of a probability p that was close to 1.
+_INEXACT = 1e-6
+
+
+def _others(scores: Any, target: int, output: Output) -> Any:
+    """Return 1 - p `(n,)`, or what the other classes have where p is so close to 1 that this has lost its digits."""
+    rest = 1 - scores[:, target]
+    if output.multilabel:
+        return rest
+    lost = rest < _INEXACT
+    others = scores[:, :target].sum(1) + scores[:, target + 1 :].sum(1)
+    return rest * (lost == 0) + others * lost
 
 
 @dataclass(frozen=True, slots=True)

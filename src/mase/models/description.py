@@ -40,6 +40,9 @@ def check_head(name: str) -> None:
         )
 
 
+PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What a configuration of transformers says of a head, for files that are read without transformers.
@@ -69,7 +72,14 @@ def head_scores(config: Any, owner: str, *, outputs: HeadOutputs, multilabel: bo
         if multilabel:
             raise OptionError("multilabel is True, expected False for outputs='values', which are no classes")
         return Scores(Output("values"), one_column=False, n_classes=k, width_from=f"config.num_labels is {k}")
-    if outputs == "scores" and not multilabel and k > 1:
+    if problem not in PROBLEMS:
+        raise OptionError(f"config.problem_type is {problem!r:.60}, expected one of {PROBLEMS[1:]}, or None")
+    if outputs == "scores" and (multilabel or k == 1):
+        raise OptionError(
+            f"outputs is 'scores' with {'multilabel=True' if multilabel else 'one label'}, expected several classes of "
+            "which one is predicted; use outputs='logits', or outputs='values' for numbers of no class"
+        )
+    if outputs == "scores":
         ranked = Output("values", ranked=True)
         return Scores(ranked, one_column=False, n_classes=k, width_from=f"config.num_labels is {k}")
     if outputs == "auto" and k == 1 and problem is None and _names(config) == (_UNNAMED,):

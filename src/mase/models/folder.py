@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mase.errors import DataError, MaseError
 from mase.models import limits
+from mase.models.description import PROBLEMS
 from mase.models.limits import check_numbers, is_folder, is_taken, read_json
 from mase.models.locks import alone
 from mase.models.tokenizer_files import (
@@ -160,7 +161,6 @@ ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 # Files at the top level of a repository that are downloaded. No other file is read.
 _SMALL, _CODE = ("*.json", "*.txt", "*.model", "*.jinja"), ("*.py",)
 _BELOW = "*/*"
-_PROBLEMS = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
 def locate(source: str | os.PathLike[str], *, download: bool = False, trust_remote_code: bool = False) -> Path:
@@ -349,8 +349,8 @@ def _check_configuration(folder: Path, *, trust_remote_code: bool) -> None:
     config = read_json(path)
     if not isinstance(config, dict):
         raise DataError(f"{path} does not describe a model, expected a JSON object")
-    if config.get("problem_type") not in _PROBLEMS:
-        raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {_PROBLEMS[1:]}")
+    if config.get("problem_type") not in PROBLEMS:
+        raise DataError(f"{path} has the problem_type {config['problem_type']!r:.60}, expected one of {PROBLEMS[1:]}")
     check_numbers(path, config)
     check_complete(folder)
     check_no_detours(path, config)

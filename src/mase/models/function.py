@@ -769,7 +769,8 @@ class OfFrames:
         for record in records:
             missing = [name for name in self.columns if isinstance(record, str) or name not in record]
             if missing:
-                got = f"the str {record!r:.40}" if isinstance(record, str) else f"the fields {', '.join(record):.200}"
+                names = "" if isinstance(record, str) else ", ".join(record.keys())  # a pair unpacks as its texts
+                got = f"the fields {names:.200}" if names else f"the str {record!r:.40}"
                 raise InvalidTextError(
                     f"text has {got}, expected a mapping with {', '.join(self.columns):.400}, the columns of the data "
                     f"frame on which the model was fitted; add {', '.join(missing):.200}"

@@ -22,7 +22,7 @@ from mase.models.origin import Reduced, absolute, reopened
 from mase.models.scores import Kind, kept_end
 from mase.models.token_ids import TokenIds
 from mase.models.tokenizer_files import check_tokenizer_config, read_tokenizer_json
-from mase.models.tokens import longest_input, tokenizing
+from mase.models.tokens import longest_input, own_limit, own_side, tokenizing
 from mase.text import Side
 
 # What the inputs of a session hold, by their usual names. The only input of a session holds ids, whatever its name.
@@ -271,11 +271,11 @@ class OnnxModel(TokenIds):
         if outputs == "auto" and run.output == "logits":  # which numbers that are probabilities correct
             outputs = "logits"
         if max_length is None:
-            max_length = longest_input(getattr(tokenizer, "model_max_length", None), None, None, None)
+            max_length = own_limit(tokenizer)
         longest = min((limit for limit in (max_length, run.length) if limit is not None), default=None)
         super().__init__(
             run, own, name=name, labels=labels, max_length=longest,
-            keep=kept_end(keep, getattr(tokenizer, "truncation_side", None)), outputs=outputs, multilabel=multilabel,
+            keep=kept_end(keep, own_side(tokenizer)), outputs=outputs, multilabel=multilabel,
             last_operation=last_operation(_graph(self.session), run.output),
         )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import log_softmax
 
 from mase.defaults import is_real
 from mase.errors import CapabilityError, MaseError, MaseWarning, ModelError, OptionError
@@ -15,8 +16,9 @@ from mase.models.description import Description, Guess
 from mase.models.function import Callable, OfFrames, columns_of
 from mase.models.scores import without_words
 
-# The smallest probability that a logarithm gives, and from where on those of estimators in float32 are not exact.
-_SMALLEST, _INEXACT = 1e-300, 1e-37
+# The smallest probability that a logarithm gives, below which those of estimators in float32 are not exact, and below
+# which 1 - p has lost digits.
+_SMALLEST, _INEXACT, _LOST = 1e-300, 1e-37, 1e-12
 _DEEPEST = 10  # pipelines and searches inside one another
 _JOIN = "pass sklearn.pipeline.make_pipeline(vectorizer, estimator)"
 
@@ -75,8 +77,8 @@ def scikit_learn(estimator: Any, *, name: str | None = None) -> Callable:
     if _has(estimator, "predict_proba"):
         labels, multilabel = _questions(estimator, kind)
         function, floor = _asked(estimator, estimator.predict_proba), FLOOR
-        if not multilabel and _has(estimator, "predict_log_proba"):
-            function, floor = _WithLogarithms(function, _asked(estimator, estimator.predict_log_proba)), _SMALLEST
+        if not multilabel and (logarithms := _logarithms(estimator)) is not None:
+            function, floor = _WithLogarithms(function, *logarithms), _SMALLEST
         return _box(estimator)(function, labels, multilabel=multilabel, floor=floor, name=name or kind)
     if _is(estimator, "regressor"):
         return Callable(_asked(estimator, estimator.predict), outputs="values", name=name or kind)
@@ -229,15 +231,45 @@ class _ScoresOfBoth:
 
 
 @dataclass(frozen=True, slots=True)
-class _WithLogarithms:
-    """A function that returns probabilities `(n, k)`, of which tiny ones are those of the logarithms.
+class _LogSoftmax:
+    """A function that returns scores `(n, k)`, or `(n,)` of the second of two classes, as log-probabilities."""
 
-    A probability of 0 whose logarithm is finite was only too small for a float of the estimator. One whose logarithm is
-    infinite, as of a forest without a vote, is raised to `FLOOR`.
+    function: Any
+
+    def __call__(self, texts: Any) -> Any:
+        scores = np.asarray(self.function(texts), dtype=np.float64)
+        if scores.ndim == 1:
+            scores = np.stack([np.zeros(len(scores)), scores], axis=1)
+        return log_softmax(scores, axis=1)
+
+
+def _logarithms(estimator: Any) -> tuple[Any, float] | None:
+    """Return a function of log-probabilities, and below which probability they tell more; None if none do.
+
+    Most estimators only take the logarithms of their probabilities. Naive Bayes classifiers compute logarithms first,
+    and the scores of a logistic regression are those of a softmax.
     """
+    last, linear = _last(estimator), sys.modules.get("sklearn.linear_model")
+    if _has(estimator, "predict_log_proba") and _has(last, "predict_joint_log_proba"):
+        return _asked(estimator, estimator.predict_log_proba), _INEXACT
+    if linear is None or not _has(estimator, "decision_function"):
+        return None
+    several = len(estimator.classes_) > 2
+    if isinstance(last, linear.LogisticRegression | linear.LogisticRegressionCV):
+        is_softmax = getattr(last, "multi_class", "auto") in ("auto", "deprecated", "multinomial" if several else "ovr")
+        is_softmax = is_softmax and not (several and last.solver == "liblinear")
+    else:
+        is_softmax = isinstance(last, linear.SGDClassifier) and last.loss == "log_loss" and not several
+    return (_LogSoftmax(_asked(estimator, estimator.decision_function)), _LOST) if is_softmax else None
+
+
+@dataclass(frozen=True, slots=True)
+class _WithLogarithms:
+    """A function that returns probabilities `(n, k)`, of which those below a number are those of the logarithms."""
 
     function: Any
     logarithms: Any
+    inexact: float
 
     @property
     def __self__(self) -> Any:
@@ -247,14 +279,14 @@ class _WithLogarithms:
         result = self.function(texts)
         if not isinstance(result, np.ndarray) or result.ndim != 2:
             return result
-        rows = np.flatnonzero((result < _INEXACT).any(axis=1))
+        rows = np.flatnonzero((result < self.inexact).any(axis=1))
         if not len(rows):
             return result
         with np.errstate(divide="ignore"):  # some estimators take the logarithm of 0
             logarithms = np.asarray(self.logarithms([texts[row] for row in rows]), dtype=np.float64)
-        exact = np.where(np.isfinite(logarithms), np.exp(np.maximum(logarithms, np.log(_SMALLEST))), FLOOR)
+        exact = np.where(np.isfinite(logarithms), np.exp(np.maximum(logarithms, np.log(_SMALLEST))), 0.0)
         whole = np.array(result, dtype=np.float64)
-        whole[rows] = np.where(whole[rows] < _INEXACT, exact, whole[rows])
+        whole[rows] = np.where(whole[rows] < self.inexact, exact, whole[rows])
         return whole
 
 

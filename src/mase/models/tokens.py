@@ -567,6 +567,20 @@ _OFFSET = (
 _NO_LIMIT = 1_000_000  # transformers writes 10 ** 30 for a tokenizer without limit, and others 0 or -1
 
 
+def own_limit(tokenizer: Any) -> int | None:
+    """Return the longest input in tokens of a user's tokenizer, None if it has no limit or is a function."""
+    truncation = getattr(tokenizer, "truncation", None)  # of the library tokenizers
+    own = truncation["max_length"] if isinstance(truncation, Mapping) else getattr(tokenizer, "model_max_length", None)
+    return longest_input(own, None, None, None)
+
+
+def own_side(tokenizer: Any) -> str | None:
+    """Return the side on which a user's tokenizer cuts off what is longer, None if it does not say."""
+    truncation = getattr(tokenizer, "truncation", None)
+    side = truncation["direction"] if isinstance(truncation, Mapping) else getattr(tokenizer, "truncation_side", None)
+    return None if side is None else str(side).lower()
+
+
 def longest_input(tokenizer: float | None, family: object, positions: int | None, pad_id: int | None) -> int | None:
     """Return the longest input in tokens that the tokenizer and the positions allow, None if neither has a limit.
 

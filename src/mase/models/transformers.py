@@ -113,9 +113,9 @@ class HuggingFace(Reopened, Model):
             if isinstance(model, str | os.PathLike)
             else self._config.name_or_path or type(module).__name__
         )
-        limit = _own_limit(fast, self._config)
-        check_length(max_length, fast.num_special_tokens_to_add() + 1, limit, ", special tokens included")
-        limit = limit if max_length is None else max_length
+        fewest = fast.num_special_tokens_to_add() + 1
+        check_length(max_length, fewest, _limit(None, self._config), ", special tokens included")
+        limit = _limit(fast.model_max_length, self._config) if max_length is None else max_length
         self.tokenizer = TransformersTokenizer(fast, self.name, limit, kept, _reads_types(module))
         self._masked = _needs_mask(module)
         if isinstance(model, str | os.PathLike):
@@ -277,11 +277,11 @@ class HuggingFace(Reopened, Model):
         return None if attribute is None else getattr(self.tokenizer.backend, attribute, None)
 
 
-def _own_limit(tokenizer: Any, config: Any) -> int | None:
-    """Return the longest input that the tokenizer and the positions allow, None if neither has a limit."""
+def _limit(tokenizer: float | None, config: Any) -> int | None:
+    """Return the longest input that the tokenizer's limit and the positions allow, None if neither has one."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT
     pad = getattr(config, "pad_token_id", None)
-    return longest_input(tokenizer.model_max_length, config.model_type, positions, pad)
+    return longest_input(tokenizer, config.model_type, positions, pad)
 
 
 def _reads_types(module: Any) -> bool:

@@ -3,6 +3,7 @@
 import json
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Protocol, Self
@@ -170,7 +171,14 @@ class DocumentColumns:
 
     def _parsed(self, name: str, typed: str) -> Scalar:
         """Return what a cell without a type says; true and false in any case, as tables are written, for a flag."""
-        return scalar_of(typed.strip().lower() if self._is_flag(name) else typed)
+        if self._is_flag(name):
+            return scalar_of(typed.strip().lower())
+        value = scalar_of(typed)
+        if not isinstance(value, str):
+            return value
+        with suppress(ValueError):  # such as .5, +3 and 007, which are no numbers in JSON
+            value = float(typed) if set(typed) & set(".eE") else int(typed)
+        return value if isinstance(value, str) or isfinite(value) else typed
 
 
 def scalar_of(typed: str) -> Scalar:

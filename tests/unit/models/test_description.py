@@ -116,3 +116,16 @@ def test_a_head_of_another_size_than_the_configuration_says_so():
 def test_what_may_not_be_a_class_is_asked_for(options, message):
     with pytest.raises(OptionError, match=message):
         HuggingFace(*family("bert", num_labels=1), **options)
+
+
+@pytest.mark.parametrize(("k", "options"), [(3, {"multilabel": True}), (1, {})])
+def test_scores_are_those_of_several_classes(k, options):
+    with pytest.raises(OptionError, match=r"outputs is 'scores' with .*, expected several classes"):
+        HuggingFace(*family("bert", num_labels=k), outputs="scores", **options)
+
+
+def test_a_problem_that_there_is_not_is_an_error():
+    module, tokenizer = family("bert", num_labels=2)
+    module.config.problem_type = "multilabel_classification"
+    with pytest.raises(OptionError, match="problem_type is 'multilabel_classification', expected one of"):
+        HuggingFace(module, tokenizer)

@@ -341,3 +341,47 @@ def test_labels_that_are_floats_are_named_by_whole_numbers():
     for target in (1, 1.0, "1.0"):
         assert mase.Explainer(fitted)("good film", target=target).target == "1.0"
     assert mase.Explainer(fitted)("good film", target=0).target == "1.0"  # an index, as no label reads so
+
+
+@pytest.mark.parametrize("link", ["margin", "logit"])
+@pytest.mark.parametrize("size", [3.0, 40.0, 300.0])
+def test_a_logistic_regression_is_explained_by_its_log_odds_however_sure_it_is(link, size):
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    weights = {"superb": size, "good": 1.0, "nice": 1.0, "dull": -1.0}
+    fitted = make_pipeline(CountVectorizer(vocabulary=list(weights)), LogisticRegression())
+    fitted.fit([*weights], [1, 1, 1, 0])
+    fitted[-1].coef_, fitted[-1].intercept_ = np.array([[*weights.values()]]), np.zeros(1)
+    found = mase.explain(" ".join(weights), fitted, link=link)
+    assert found.response == pytest.approx(size + 1, rel=1e-3)
+    assert found.scores == pytest.approx([*weights.values()], rel=0.01, abs=1e-3)
+    assert not [note for note in found.notes if note.code == "floored"]
+
+
+def test_classes_of_a_logistic_regression_keep_their_logarithms():
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    fitted = make_pipeline(CountVectorizer(), LogisticRegression()).fit(["a1", "b1", "c1"], ["a", "b", "c"])
+    fitted[-1].coef_ = 60 * np.eye(3)
+    found = mase.explain("a1 b1 a1", fitted, link="margin")
+    assert found.response == pytest.approx(60, abs=1e-6)
+
+
+def test_a_share_of_no_vote_is_floored_as_that_of_a_function():
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    texts, labels = ["good film", "nice plot", "bad film", "dull plot"] * 3, ["pos", "pos", "neg", "neg"] * 3
+    forest = make_pipeline(CountVectorizer(), RandomForestClassifier(20, random_state=0, bootstrap=False))
+    forest.fit(texts, labels)
+    for link in ("margin", "logit"):
+        found, by_function = (
+            mase.explain("good nice film plot", model, link=link) for model in (forest, Callable(forest.predict_proba))
+        )
+        assert (found.response, found.scores.tolist()) == (by_function.response, by_function.scores.tolist())
+        assert "floored" in {note.code for note in found.notes}

@@ -173,6 +173,23 @@ def test_hugging_face_needs_a_tokenizer_and_takes_a_layer(small_bert):
     assert mase.Explainer(named, n_samples=60)(TEXT).scores == pytest.approx(plain.scores)
 
 
+def test_a_length_may_exceed_that_of_the_tokenizer_but_not_the_positions(small_bert):
+    module, tokenizer = small_bert
+    short = copy.deepcopy(tokenizer)
+    short.model_max_length = 8
+    text = " ".join("abcdefghijkl")
+    assert len(HuggingFace(module, short).encode(text)) == 8
+    assert len(HuggingFace(module, short, max_length=12).encode(text)) == 12
+
+
+@pytest.mark.parametrize("name", ["bart", "t5"])
+def test_texts_with_an_end_token_are_predicted_beside_others(name):
+    model = HuggingFace(*family(name, num_labels=3))
+    texts = ["w1 w2 w3 w4", "w1 [SEP] w3 w4"]
+    alone = np.concatenate([model.predict([text]) for text in texts])
+    np.testing.assert_allclose(model.predict(texts), alone, atol=1e-6)
+
+
 @pytest.mark.parametrize("wrong", [0, 1, -3, 10_000, "3"])
 def test_hugging_face_input_lengths_are_checked(small_bert, wrong):
     with pytest.raises(OptionError, match=r"max_length is .* expected an integer from 3 to "):

@@ -78,6 +78,9 @@ def test_a_column_of_texts_and_fields():
     [
         ("40", 0, 40),
         ("1e3", 0.5, 1000.0),
+        (".5", 0, 0.5),
+        ("+3", 0, 3),
+        ("007", 0, 7),
         ("true", False, True),
         ("True", False, True),
         ("FALSE", True, False),
@@ -97,6 +100,7 @@ def test_a_cell_is_of_the_type_of_its_background_value(cell, background, value):
     [
         ({"title": "a"}, DataError, "no column 'x', expected one of: 'title'; name the columns"),
         ({"title": "a", "x": "forty"}, InvalidTextError, "'x' is 'forty', expected a number"),
+        ({"title": "a", "x": "1e999"}, InvalidTextError, "expected a number"),
         ({"title": "a", "x": ""}, InvalidTextError, "expected a number"),
         ({"title": "a", "x": None}, InvalidTextError, "'x' is None"),
         ({"title": None, "x": 1}, InvalidTextError, "'title' is None"),

@@ -38,7 +38,7 @@ class _Template:
         missing = [name for name in _placeholders(self.item) if name[1:] not in fields]
         if missing:
             raise InvalidTextError(
-                f"got an input with the fields {list(fields)!r:.100}, expected also {', '.join(missing)} as in item"
+                f"got an input with the fields {[*fields.keys()]!r:.100}, expected also {', '.join(missing)} as in item"
             )
         return _filled(self.item, {f"${name}": value for name, value in fields.items()})
 
@@ -159,6 +159,11 @@ class JSONService(Service):
                 f"request is {request!r:.100}, expected JSON with the string {_SEVERAL!r} for a list of inputs, or "
                 f"with {_ONE!r} for a single one"
             )
+        if item is not None and not any(_placeholders(item)):
+            raise OptionError(
+                f"item is {item!r:.100}, expected JSON with strings that are fields, such as '$text'; put other "
+                "words into the texts, or into a function that asks the server"
+            )
         size = 1 if _ONE in placeholders else check_batch_size(batch_size)
         client = Client(url, Connection(**connection))
         template = _Template(
@@ -258,9 +263,9 @@ class _Infer:
 
     def body(self, contents: Sequence[Content]) -> dict[str, Any]:
         records = [content if isinstance(content, Mapping) else {self.input_name: content} for content in contents]
-        names = list(records[0])
+        names = [*records[0].keys()]  # a pair unpacks as its texts
         unknown = [name for name in names if self.inputs and name not in self.inputs]
-        if unknown or any(list(record) != names for record in records):
+        if unknown or any([*record.keys()] != names for record in records):
             raise InvalidTextError(
                 f"got an input with the fields {names!r:.100}, expected the inputs of {self.place}, "
                 f"{list(self.inputs)!r:.200}; pass input_name for a plain text"
@@ -423,7 +428,7 @@ class KServe(Service):
         )
         if any(tensor.shape[:1] == (1,) for tensor in inputs.values()):  # a model without batches
             size = 1
-        columns = Columns(labels, place)
+        columns = Columns(labels, place, fewest=1 if outputs == "values" else 2)
         super().__init__(
             Endpoint(client, f"{path}/infer", exchange, columns, size),
             (type(self), url, given | dict(connection)),
@@ -495,7 +500,7 @@ def _sequences(content: Content) -> list[str]:
     values = [value for value in content.values() if isinstance(value, str)]
     if (len(values), len(content)) != (2, 2):
         raise InvalidTextError(
-            f"got an input with the fields {list(content)!r:.100}, expected a text, or a pair of texts: "
+            f"got an input with the fields {[*content.keys()]!r:.100}, expected a text, or a pair of texts: "
             "text-embeddings-inference takes nothing else"
         )
     first, second = values

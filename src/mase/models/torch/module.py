@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from mase.models.scores import (
     recognise,
     score_labels,
 )
-from mase.models.tokens import longest_input, read, read_by, tokenizing
+from mase.models.tokens import own_limit, own_side, read, read_by, tokenizing
 from mase.models.torch.engine import Engine, as_float64, device_of
 from mase.models.torch.probe import TorchProbe, bind
 from mase.models.torch.weights import Checksum, Packed
@@ -168,8 +169,8 @@ class TorchModule(Reopened, Model):
         self._labels = names
         self._tokenizer = tokenizing(tokenize, {"mask": mask_id, "unk": unk_id, "pad": pad_id}, special_ids)
         if max_length is None:
-            max_length = longest_input(getattr(tokenize, "model_max_length", None), None, None, None)
-        self._max_length, self._keep = max_length, kept_end(keep, getattr(tokenize, "truncation_side", None))
+            max_length = own_limit(tokenize)
+        self._max_length, self._keep = max_length, kept_end(keep, own_side(tokenize))
         self._outputs, self._multilabel = outputs, multilabel
         self.checksum = Checksum(module)
         self._known: Scores | None = None
@@ -286,7 +287,7 @@ class TorchModule(Reopened, Model):
         return scores
 
     def encode(self, text: Input) -> Tokens:
-        """Return the tokens that the model reads.
+        """Return the tokens that the model reads; it is called with their ids alone.
 
         Raises
         ------
@@ -295,7 +296,7 @@ class TorchModule(Reopened, Model):
         ShapeError
             If a function returns ids without spans, and they are not one per whitespace word.
         """
-        return read(self._tokenizer, text, self.name, self._max_length, self._keep)
+        return replace(read(self._tokenizer, text, self.name, self._max_length, self._keep), types=None)
 
     def bind(self, binding: Binding) -> TorchProbe:
         """Return the probe of one text."""
@@ -317,6 +318,16 @@ def predict_tokens(engine: Engine, scores: Scores, tokens: Sequence[Tokens]) -> 
     return predictions(token_scores(engine, scores, tokens), scores.output)
 
 
+def _together(engine: Engine, ids: torch.Tensor) -> torch.Tensor:
+    """Return the scores of a batch of ids, or of each row alone: BART and T5 want equally many end tokens in all."""
+    try:
+        return engine.forward(ids)
+    except ModelError:
+        if len(ids) == 1:
+            raise
+        return torch.cat([engine.forward(row[None]) for row in ids])
+
+
 def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch_size: int = 64) -> Floats:
     """Return the scores `(n, k)` of n sequences of tokens.
 
@@ -332,7 +343,7 @@ def token_scores(engine: Engine, scores: Scores, tokens: Sequence[Tokens], batch
         engine.check_ids(rows)
         ids = engine.ids(rows)
         types = None if tokens[batch[0]].types is None else np.array([tokens[index].types for index in batch])
-        return scores.table(engine.typed(types).forward(ids))
+        return scores.table(_together(engine.typed(types), ids))
 
     for same in alike.values():
         indices: Ints = np.array(same)

@@ -86,6 +86,11 @@ def test_services_of_many_forms(answer, options):
         assert model.labels == LABELS
 
 
+def test_an_item_without_a_field_is_refused():
+    with pytest.raises(OptionError, match="expected JSON with strings that are fields"):
+        JSONService("http://localhost:1", LABELS, item={"content": "Classify: $text"})
+
+
 def test_pairs_and_records():
     with served({"POST /": lambda body: probabilities(body)}) as (url, double):
         model = JSONService(url, LABELS)
@@ -293,6 +298,16 @@ def test_fields_are_inputs(server):
     assert [(one["name"], one["datatype"], one["shape"][1:]) for one in asked(double)] == [
         ("premise", "BYTES", []), ("hypothesis", "BYTES", [1]), ("stars", "FP32", [1]),
     ]  # fmt: skip
+    double.routes[f"GET {KSERVE}"] = lambda body: (
+        METADATA
+        | {"inputs": [one | {"name": name} for one, name in zip(described, ("text", "text_pair"), strict=False)]}
+    )
+    pairs = KServe(url + KSERVE, LABELS)
+    assert (
+        pairs.predict([("superb", "dull")]).tolist()
+        == pairs.predict([{"text": "superb", "text_pair": "dull"}]).tolist()
+    )
+    assert [(one["name"], one["data"]) for one in asked(double)] == [("text", ["superb"]), ("text_pair", ["dull"])]
     for wrong in ("a text", record | {"stars": "three"}, {"premise": "superb", "other": "x"}):
         with pytest.raises(InvalidTextError):
             model.predict([wrong])

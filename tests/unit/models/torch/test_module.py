@@ -5,6 +5,7 @@ import torch
 import transformers
 from tests.unit.models.modules import TEXT, explain
 from tests.unit.models.tiny import family
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 import mase
 from mase.errors import CapabilityError, EmptyTextError, ModelError, OptionError, ShapeError
@@ -256,3 +257,34 @@ def test_tokenizers_that_are_no_functions_of_a_text():
     for tokenize in ({"good": 1}, None):
         with pytest.raises(OptionError, match="expected a tokenizer of tokenizers or transformers, or a function"):
             mase.Explainer(TorchModule(SmallLSTM(), tokenize=tokenize))
+
+
+class Weighted(Plain):
+    """A module that takes something else beside the ids."""
+
+    def forward(self, ids, mask=None):
+        vectors = self.words(ids)
+        return self.head((vectors if mask is None else vectors * mask[..., None]).mean(dim=1))
+
+
+def tokenizer_of(text):
+    words = dict.fromkeys(["[UNK]", *text.split()])
+    result = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    result.pre_tokenizer = pre_tokenizers.Whitespace()
+    return result
+
+
+@pytest.mark.parametrize("made", [Plain, Weighted])
+def test_a_module_is_called_with_ids_alone(made):
+    model = TorchModule(made(), tokenize=tokenizer_of(TEXT), labels=["a", "b"])
+    found = mase.explain(TEXT, model, n_samples=30)
+    assert model.predict([TEXT])[0] == pytest.approx([*found.prediction.probabilities.values()], abs=1e-6)
+
+
+@pytest.mark.parametrize(("side", "kept"), [("right", "a b c"), ("left", "c d e")])
+def test_a_tokenizer_that_cuts_off_is_followed(side, kept):
+    tokenizer = tokenizer_of("a b c d e")
+    tokenizer.enable_truncation(3, direction=side)
+    tokens = TorchModule(Plain(), tokenize=tokenizer).encode("a b c d e")
+    assert tokens.pieces == tuple(kept.split())
+    assert len(TorchModule(Plain(), tokenize=tokenizer, max_length=4).encode("a b c d e")) == 4
