@@ -419,6 +419,26 @@ def configured(method: "str | Method | Variant", **overrides: Any) -> Method:
     return resolve(named, **settings, **{name: value for name, value in overrides.items() if value is not None})
 
 
+def _substitute(chosen: Method, overrides: Mapping[str, Any], model: Model) -> Method:
+    """Return the method for a model without embeddings, with what was changed of the one that it replaces."""
+    if chosen.without_embeddings is None:
+        raise CapabilityError(
+            f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use method='mase'"
+        )
+    own = describe(chosen)
+    usual = describe(METHODS[chosen.name]) if chosen.name in METHODS else own | {"link": None, "n_samples": None}
+    for name in ("sigma", "center", "design"):
+        if own.get(name) != usual.get(name) or (name in overrides and name != "design"):
+            raise CapabilityError(
+                f"{name} was given for method {chosen.name!r}, which scales embeddings, and {model.name} has none; "
+                "leave it out, or use method='mase'"
+            )
+    kept = {name: getattr(chosen, name) for name in ("link", "n_samples") if own[name] != usual[name]}
+    if own.get("estimator") != usual.get("estimator") and isinstance(chosen.strategy, Regression):
+        kept["estimator"] = chosen.strategy.estimator
+    return resolve(chosen.without_embeddings, **kept)
+
+
 def suited(method: "str | Method | Variant | None", model: Model, overrides: Mapping[str, Any]) -> Method:
     """Return the method with overrides, adapted to a model.
 
@@ -430,13 +450,9 @@ def suited(method: "str | Method | Variant | None", model: Model, overrides: Map
     overrides = settings | {name: value for name, value in overrides.items() if value is not None}
     if method is None:
         method = model.default_method or DEFAULT
-    chosen = resolve(method)
+    chosen = resolve(method, space=overrides.get("space"))
     if not model.has_embeddings and not chosen.space.binary:
-        if chosen.without_embeddings is None:
-            raise CapabilityError(
-                f"method {chosen.name!r} needs an embedding layer, which {model.name} does not have; use method='mase'"
-            )
-        chosen = resolve(chosen.without_embeddings)
+        chosen = _substitute(chosen, overrides, model)
     chosen = resolve(chosen, **overrides)
     links = model.links
     if links and overrides.get("link") is None:

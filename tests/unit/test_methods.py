@@ -6,7 +6,7 @@ import pytest
 import mase
 import mase.methods
 import mase.procedures
-from mase.errors import OptionError, UnknownNameError
+from mase.errors import CapabilityError, OptionError, UnknownNameError
 from mase.methods import METHODS, SETTINGS, Configuration, describe, parse, resolve
 from mase.options import FORMER, ExplainerOptions
 from mase.pipeline import measure
@@ -110,3 +110,20 @@ def test_occlusion_needs_a_row_for_every_word(lstm):
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_every_procedure_has_a_row(name):
     assert name in {describe(method).get("procedure", {}).get("name") for method in METHODS.values()}
+
+
+def black_box(texts):
+    return [[0.7 - 0.2 * ("good" in text), 0.3 + 0.2 * ("good" in text)] for text in texts]
+
+
+def test_a_substitute_for_a_black_box_keeps_what_was_changed():
+    value = resolve("mase-nlgp", link="margin", n_samples=77, estimator="lasso")
+    kept = mase.Explainer(black_box, method=value).method
+    by_string = mase.Explainer(black_box, method="mase-nlgp+link=margin+n_samples=77+estimator=lasso").method
+    assert describe(kept) == describe(by_string)
+    assert (kept.link, kept.n_samples, describe(kept)["estimator"]["name"]) == ("margin", 77, "lasso")
+    for method in ("mase-nlgp+sigma=0.3", resolve("mase-nlgp", sigma=0.3)):
+        with pytest.raises(CapabilityError, match="sigma was given for method 'mase-nlgp', which scales embeddings"):
+            mase.Explainer(black_box, method=method)
+    masks = mase.Explainer(black_box, method="mase-sparse+space=token-mask+design=bernoulli").method
+    assert (masks.name, masks.space.binary) == ("mase-sparse", True)

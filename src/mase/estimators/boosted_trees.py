@@ -64,6 +64,10 @@ class BoostedTrees(Estimator):
         MissingDependencyError
             If LightGBM is not installed.
         """
+        if problem.exact is not None:  # every row counts the same for the trees
+            z, y = (np.concatenate(pair) for pair in zip(problem.exact, (problem.z, problem.y), strict=True))
+            weights = np.concatenate([np.full(len(z) - problem.n, problem.weights.mean()), problem.weights])
+            problem = replace(problem, z=z, y=y, weights=weights, exact=None, components=None)
         if len(np.unique(problem.z)) > 2:
             raise OptionError(
                 "estimator 'boosted-trees' got rows of many values, expected words that are there or not; use "

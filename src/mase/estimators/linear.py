@@ -134,6 +134,9 @@ class Ridge(Estimator):
         spread = (u * residuals[:, None] * shrink) @ vt / deviations
         prior = float(y @ y) / max(float(s @ s), np.finfo(np.float64).tiny)
         undetermined = _identity(problem.p) - scatter(np.sqrt(s * shrink)[:, None] * vt)
+        if undetermined.ndim == 2:  # rounding may leave variances below 0
+            np.fill_diagonal(undetermined, np.maximum(np.diag(undetermined), 0))
+        undetermined = np.maximum(undetermined, 0) if undetermined.ndim == 1 else undetermined
         scale = deviations**2 if undetermined.ndim == 1 else np.outer(deviations, deviations)
         dof = float((s * shrink).sum())
         return Estimate(gamma, scatter(spread) + prior * undetermined / scale, dof, leverages=leverage)

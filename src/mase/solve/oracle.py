@@ -280,8 +280,16 @@ class Oracle:
             scores, slopes = self.probe.gradients(rows, numbers, self.link, self.target)
             return np.concatenate([scores, slopes[:, self.active]], axis=1)
 
-        result = gathered(both, rows, self._batch_size, first, watch=self.cost)
-        return self.count_clipped(result[:, :k]), result[:, k:]
+        slopes = np.empty((0, self.size))
+
+        def evaluate(rows: Floats) -> Floats:
+            nonlocal slopes
+            result = gathered(both, rows, self._batch_size, first, watch=self.cost)
+            slopes = result[:, k:]
+            return result[:, :k]
+
+        scores = self.consistency.checked(evaluate, rows, first, self._repeats)
+        return self.count_clipped(scores), slopes
 
     def gradient_norms(self, coordinates: Floats) -> Floats:
         """Return the Euclidean norms `(n, p)` of the response's gradient with respect to the vectors of each word.

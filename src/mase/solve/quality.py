@@ -148,7 +148,8 @@ def quality_notes(
     if same is not None:
         yield Note("constant", same)
         return
-    if (trifle := negligible(oracle, class_scores)) is not None:
+    # A score of scaled vectors is a slope, for which the rows need not move the response.
+    if oracle.binary and (trifle := negligible(oracle, class_scores)) is not None:
         yield Note("negligible", trifle)
         return
     if estimate.fallback is not None:

@@ -175,7 +175,7 @@ class Regression(Strategy):
         while True:
             wanted = stopping.goal(sample, cap, solved, fewest)
             if self.design.enumerates and oracle.known is not None and wanted >= 2**oracle.size:
-                return self._exhausted(oracle, distribution)
+                return self._exhausted(oracle, distribution, at_base)
             gamma = None
             for goal in cycle(self.design, len(scores), wanted):
                 missing = goal - len(sample.coordinates)
@@ -201,8 +201,9 @@ class Regression(Strategy):
             solved = (problem, of_units)
             self._tell(oracle, head, responses, problem)
 
-    def _exhausted(self, oracle: Oracle, distribution: Distribution) -> _Fitted:
+    def _exhausted(self, oracle: Oracle, distribution: Distribution, at_base: Floats | None) -> _Fitted:
         """Evaluate all rows and fit them; a design with several rounds gets the coefficients of each round exactly."""
+        base = self._at_base(oracle, at_base)
         design = self.design
         sample = design.exhaustive(distribution)
         scores = oracle.scores(sample.coordinates)
@@ -214,15 +215,15 @@ class Regression(Strategy):
             )
             other_effects = {name: other.estimate for name, other in zip(design.other_effects, others, strict=True)}
             return replace(fitted, estimate=replace(fitted.estimate, other_effects=other_effects))
-        problem = sample.problem(responses, None)
+        problem = sample.problem(responses, base)
         first, *later = design.shares
         sample = sample.scaled(first * design.rounds)
         for share in later:
             round_sample = design.exhaustive(distribution, one_thread(self.estimator.solve)(problem))
             sample = sample.mixed(round_sample.scaled(share * design.rounds))
-            problem = sample.problem(responses, None)
+            problem = sample.problem(responses, base)
         return _Fitted(
-            Answered(sample, scores, None), responses, problem, self._fit(oracle, sample, responses, problem)
+            Answered(sample, scores, at_base), responses, problem, self._fit(oracle, sample, responses, problem)
         )
 
     def _exactly(

@@ -10,7 +10,7 @@ from mase.estimators.boosted_trees import BoostedTrees
 from mase.methods import resolve
 from mase.pipeline import measure
 from mase.solve.strategy import NEVER, Stopping
-from mase.testing import smooth
+from mase.testing import FunctionProbe, smooth
 
 RULES = (NEVER, Stopping(tolerance=0.1))
 
@@ -95,3 +95,13 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_what_settings_cannot_be(settings):
     with pytest.raises(OptionError, match=f"{next(iter(settings))} is"):
         BoostedTrees(**settings)
+
+
+@pytest.mark.parametrize("design", ["independent", "shapley", "leverage"])
+@pytest.mark.parametrize("p", [2, 4])
+def test_all_rows_are_those_that_a_regression_fits_exactly_too(design, p):
+    values = np.random.default_rng(1).random(2**p)
+    probe = FunctionProbe(lambda c: values[(c @ 2 ** np.arange(p)).astype(int)], p)
+    method = resolve("proxy-spex", design=design, n_samples=200, link="logit")
+    found = measure(probe, method, 0, np.random.default_rng(0))
+    assert found.estimate.gamma == pytest.approx(banzhaf(values, p))

@@ -134,3 +134,18 @@ def test_all_rows_that_there_are_need_no_penalty():
     y = np.random.default_rng(2).standard_normal(8)
     found = Ridge().fit(Problem(z, y, np.ones(8), None, True, covariance(0.5, np.ones(3)), exhaustive=True))
     assert found.gamma == pytest.approx([y[column > 0].mean() - y[column < 0].mean() for column in z.T])
+
+
+@pytest.mark.parametrize("n_words", [3, 5])
+def test_ridge_regression_of_all_rows_of_an_additive_model_is_exact(n_words):
+    worths = dict(zip("abcde"[:n_words], (0.31, -0.17, 0.07, 0.0, 0.13), strict=False))
+    model = Callable(lambda texts: [[sum(map(worths.get, text.split()))] for text in texts], outputs="values")
+    for method in ("mase+estimator=ridge", "lime+estimator=ridge", "kernel-shap+estimator=ridge"):
+        found = mase.Explainer(model, method=method)(" ".join(worths))
+        assert found.scores == pytest.approx([*worths.values()], abs=1e-9)
+
+
+def test_closed_forms_are_there_for_short_texts():
+    for text in ("a great movie", "a great movie that I loved much more than all of them"):
+        found = mase.Explainer("lstm-imdb", method="context-cite+estimator=moment")(text)
+        assert np.isfinite(found.scores).all()

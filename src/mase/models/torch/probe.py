@@ -342,22 +342,15 @@ def bind(
 
 
 def _captured(engine: Engine, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Engine, int]:
-    """Return vectors `(r, t, d)` and scores `(r, columns)` of r rows of ids, the engine, and the number of evaluations.
+    """Return vectors `(r, t, d)` of r rows of ids, scores `(1, columns)` of the first, the engine, and the evaluations.
 
-    Where the rows fail together, they run one by one: T5 and BART want the same number of end tokens in all rows, and
-    the reference may replace one that is written in the text.
+    Each row runs alone: the answer to the text must not depend on its reference, and T5 and BART want the same number
+    of end tokens in all rows of a batch, of which the reference may replace one that is written in the text.
     """
-    n_rows, n_tokens = rows.shape
-    # One more row tells batch first from time first by the shape.
-    inputs = torch.cat([rows, rows[:1]]) if n_rows == n_tokens else rows
-    try:
-        vectors, scores, engine = engine.capture(inputs)
-    except ModelError:
-        if n_rows == 1:
-            raise
-        each = [_captured(engine, row[None]) for row in rows]
-        return torch.cat([item[0] for item in each]), each[0][1], each[0][2], sum(item[3] for item in each)
-    return vectors[:n_rows], scores[:n_rows], engine, len(inputs)
+    n_again = 1 + (rows.shape[1] == 1)  # a second row tells batch first from time first by the shape
+    each = [engine.capture(row.repeat(n_again, 1)) for row in rows]
+    vectors = torch.cat([vectors[:1] for vectors, _, _ in each])
+    return vectors, each[0][1][:1], each[0][2], n_again * len(rows)
 
 
 def _batch_bytes(module: torch.nn.Module, device: torch.device) -> int:

@@ -276,3 +276,48 @@ def test_a_model_without_its_weights_is_an_error(make):
     for ask in (mase.Explainer(model), lambda text: model.predict([text])):
         with pytest.raises(CapabilityError, match=r"device meta.*load its weights"):
             ask("w1 w2")
+
+
+class Coupled(Classifier):
+    """A module whose answers depend on the other rows of a batch."""
+
+    def read(self, vectors):
+        hidden = torch.tanh(vectors).sum(dim=1)
+        return 3 * self.head(hidden - hidden.mean(dim=0) / 2)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_text_is_asked_alone_and_not_beside_its_reference(batch_size):
+    model = TorchModule(Coupled().eval(), tokenize=whitespace_ids, embedding="words", pad_id=0, outputs="logits")
+    found = mase.Explainer(model, method="occlusion", batch_size=batch_size)(TEXT, target=1)
+    ids = whitespace_ids(TEXT)
+
+    def alone(ids):
+        with torch.no_grad():
+            return float(torch.softmax(Coupled().eval()(torch.tensor([ids])), dim=1)[0, 1])
+
+    assert found.response == pytest.approx(alone(ids), abs=1e-6)
+    assert found.target_probability == pytest.approx(model.predict([TEXT])[0, 1], abs=1e-6)
+    masked = [alone([*ids[:i], 0, *ids[i + 1 :]]) for i in range(len(ids))]
+    assert found.scores == pytest.approx(alone(ids) - np.array(masked), abs=1e-5)
+
+
+class Dropout(Classifier):
+    def read(self, vectors):
+        return self.head(nn.functional.dropout(torch.tanh(vectors).sum(dim=1), 0.3, training=True))
+
+
+@pytest.mark.parametrize("method", ["integrated-gradients", "sequential-ig", "mase-gradient"])
+def test_gradients_of_a_module_that_draws_are_not_exact(method):
+    model = TorchModule(Dropout(), tokenize=whitespace_ids, embedding="words", outputs="logits")
+    found = mase.Explainer(model, method=method, n_samples=200)(TEXT)
+    assert "not-deterministic" in {note.code for note in found.notes}
+    assert (found.standard_errors > 0).all()
+
+
+def test_a_gradient_is_not_negligible_because_its_rows_stay_at_the_text():
+    model = TorchModule(Classifier(), tokenize=whitespace_ids, embedding="words", outputs="logits")
+    for method in ("gradient-x-input", "mase-nlgp+sigma=0.0001"):
+        found = mase.Explainer(model, method=method, n_samples=60)(TEXT)
+        assert found.scores.any()
+        assert "negligible" not in {note.code for note in found.notes}
