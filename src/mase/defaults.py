@@ -35,6 +35,9 @@ def is_real(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+LARGEST = 2**63 - 1  # of integers that libraries count with
+
+
 def check_integer(name: str, value: object, least: int) -> int:
     """Return a whole number of at least `least`, the value of an option or parameter of that name.
 
@@ -122,6 +125,6 @@ def check_n_samples(n_samples: Any) -> NSamples:
     """Return a number of samples, or "auto"."""
     if isinstance(n_samples, str) and n_samples == AUTO:
         return AUTO
-    if not is_integer(n_samples) or n_samples < 2:
-        raise OptionError(f"n_samples is {n_samples!r}, expected an integer >= 2 or 'auto'")
+    if not is_integer(n_samples) or not 2 <= n_samples <= LARGEST:
+        raise OptionError(f"n_samples is {n_samples!r:.60}, expected an integer >= 2 or 'auto'")
     return int(n_samples)

@@ -305,6 +305,8 @@ def scalar(value: Any) -> Scalar | None:
         return value
     if isinstance(value, Integral):
         return int(value) if abs(int(value)) <= float_info.max else None
+    if isinstance(value, Decimal) and not value.is_finite():  # of which some raise an error in `isfinite`
+        return None
     return float(value) if isinstance(value, Real | Decimal) and isfinite(value) else None
 
 

@@ -10,6 +10,7 @@ from mase.defaults import EVIDENCE, NSamples, Precision
 from mase.document import Document, Input, Scalar, check_no_model, is_single, is_split
 from mase.errors import DataError, OptionError
 from mase.evidence import check_evidence, n_for_evidence
+from mase.files import without_password
 from mase.links import Link
 from mase.long_texts import MaskedWindow, explained, masked, with_evidence
 from mase.methods import Method, Variant, suited
@@ -334,6 +335,7 @@ def _check_no_text(model: Any) -> None:
     """Check, before a model is opened, that what stands in its place is no text: the name of no model has a space."""
     if isinstance(model, str) and len(model.split(maxsplit=1)) > 1 and not is_taken(model):
         raise DataError(
-            f"model is {model!r:.60}, which is no file or folder, expected a model, its name, its folder or its URL; "
-            "if both are texts, a pair of them is one tuple, as in mase.explain((first, second), model)"
+            f"model is {without_password(model)!r:.60}, which is no file or folder, expected a model, its name, its "
+            "folder or its URL; if both are texts, a pair of them is one tuple, as in "
+            "mase.explain((first, second), model)"
         )

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, files that are read without blocking, and child processes."""
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -141,18 +142,35 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         allowed = os.access(target if os.access(target, os.F_OK) else target.parent, os.W_OK)
+        is_folder = target.is_dir()
     except (OSError, ValueError) as error:  # A path with a NUL character raises ValueError.
         raise cannot_write(path, error) from error
-    if target.is_dir():
+    if is_folder:
         raise DataError(f"cannot write {os.fspath(path)!r}: it is a folder, expected the path of a file")
     if not allowed:
         raise DataError(f"cannot write {os.fspath(path)!r}: no permission; choose another path")
     return target
 
 
+# A URI up to a user name and a password. They end before the first slash, unless a secret key was pasted with its own.
+# A path has one slash in the place of two.
+_PASSWORD = re.compile(r"([\w+.-]+:/{1,2})[^/?#:\[]*:(?!\d*(?:[/?#]|$))(?:[^/?#]*|[^@]*)@")
+
+
+def without_password(text: str) -> str:
+    """Return a text for messages, without the user names and passwords of the URIs in it.
+
+    Examples
+    --------
+    >>> without_password("http://me:secret@host/path")
+    'http://...@host/path'
+    """
+    return _PASSWORD.sub(r"\1...@", text)
+
+
 def cannot_read(path: str | os.PathLike[str], error: Exception) -> DataError:
     """Return the error for a file that cannot be read."""
-    return DataError(f"cannot read {os.fspath(path)!r}: {_reason(error)}")
+    return DataError(f"cannot read {without_password(os.fsdecode(path))!r}: {_reason(error)}")
 
 
 def cannot_write(path: str | os.PathLike[str], error: Exception) -> DataError:
@@ -164,7 +182,7 @@ def cannot_write(path: str | os.PathLike[str], error: Exception) -> DataError:
         )
         if link is not None:
             return DataError(f"cannot write {os.fspath(path)!r}: the link {os.fspath(link)!r} leads nowhere; remove it")
-    return DataError(f"cannot write {os.fspath(path)!r}: {_reason(error)}; choose another path")
+    return DataError(f"cannot write {without_password(os.fsdecode(path))!r}: {_reason(error)}; choose another path")
 
 
 def _reason(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, ParamSpec, TypedDict, cast
 
 from mase.defaults import LONG, OVERLAP, POOLINGS, NSamples, Pooling, Precision, check_choice, is_real
 from mase.document import Scalar, scalar
@@ -16,6 +16,8 @@ from mase.solve.strategy import NEVER, Stopping
 from mase.units import DEFAULT, Units
 
 __all__ = ["Stopping", "Windows"]
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,14 @@ def _replaced(result: dict[str, Any], former: Mapping[str, Any]) -> dict[str, An
     return result
 
 
-def accepts_former(function: Callable[..., None]) -> Callable[..., None]:
+def accepts_former(function: Callable[P, None]) -> Callable[P, None]:
     """Let an `__init__` take the options of earlier releases, which its signature does not show."""
 
     @wraps(function)
     def accepting(self: Any, model: Any, tokenizer: Any = None, **options: Any) -> None:
         function(self, model, tokenizer, **current(options))
 
-    return accepting
+    return cast(Callable[P, None], accepting)
 
 
 def former_listener(options: Any, on_progress: Any) -> Any:

@@ -127,7 +127,7 @@ class Registry(Mapping[str, Any]):
 
     def _check_names(self) -> None:
         for point in self._points():
-            if point.name in self.entries:
+            if point.name in self.entries or point.name in self.renamed:
                 raise PluginError(
                     f"{_package(point)} adds the {self.kind} {point.name!r}, which is built in, expected another name; "
                     "uninstall that package or ask its authors to rename it"

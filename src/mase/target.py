@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 from unicodedata import normalize
 
-from mase.defaults import is_integer
+from mase.defaults import LARGEST, is_integer
 from mase.errors import OptionError
 from mase.registry import unknown
 
@@ -110,7 +110,7 @@ def label_index(labels: Sequence[str], name: str) -> int | None:
 def _index(labels: Sequence[str], target: str | bytes | int, option: str) -> int:
     """Return the index of a class: that of the label, if there is one that reads so."""
     named = label_index(labels, str(target))
-    if named is None and is_integer(target):
+    if named is None and is_integer(target) and abs(int(target)) <= LARGEST:
         named = label_index(labels, str(float(target)))  # a column of integers in which one is missing holds floats
     if named is not None:
         return named

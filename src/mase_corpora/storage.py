@@ -1,7 +1,6 @@
 """Local folders and object stores behind one interface."""
 
 import os
-import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mase.errors import DataError, MissingDependencyError, OptionError
-from mase.files import cannot_read, cannot_write
+from mase.files import cannot_read, cannot_write, without_password
 from mase.platforms import flush_folder, locked
 
 
@@ -259,10 +258,6 @@ def _said(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-# A URI up to a user name and a password. They end before the first slash, unless a secret key was pasted with its own.
-_PASSWORD = re.compile(r"([\w+.-]+://)[^/?#:\[]*:(?!\d*(?:[/?#]|$))(?:[^/?#]*|[^@]*)@")
-
-
 class Storage(Protocol):
     """A folder. Names of files are relative to it, with slashes.
 
@@ -325,7 +320,7 @@ def storage_of(place: str | os.PathLike[str]) -> Storage:
             f"the folder is of type {type(place).__name__}, expected a path or a URI, as in 'runs/reviews'"
         )
     name = os.fspath(place)
-    hidden = _PASSWORD.sub(r"\1...@", name)
+    hidden = without_password(name)
     if hidden != name:
         raise DataError(
             f"the URI {hidden!r:.200} has a password, expected none, because messages and reports "

@@ -485,7 +485,7 @@ def test_the_leading_class_is_explained_as_if_alone(model, method):
     codes = {note.code for note in together.notes}
     gradients = method in ("gradient-x-input", "smoothgrad")
     assert ("led" in codes, "separately" in codes) == (method == "mase", gradients)
-    n = alone.fit.n_queries - 1
+    n = alone.fit.n_gradients
     assert together.fit.n_queries == (alone.fit.n_queries + 2 * n if gradients else alone.fit.n_queries)
     if gradients:
         other = explainer(TEXT, target="odd")

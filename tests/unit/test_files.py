@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mase.errors import DataError
-from mase.files import drop_cut_line, replacing, write_text
+from mase.files import cannot_read, cannot_write, check_writable, drop_cut_line, replacing, write_text
 from mase_corpora.storage import LocalStorage
 
 
@@ -57,3 +57,21 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path):
     (tmp_path / "run").symlink_to(tmp_path / "none")
     with pytest.raises(DataError, match=r"the link '.*run' leads nowhere"):
         LocalStorage(tmp_path / "run").create("locks/run.json", b"")
+
+
+def test_no_message_repeats_a_password():
+    for name in ("s3://key:secret@bucket/x", Path("s3://key:secret@bucket/x")):
+        assert "secret" not in str(cannot_read(name, OSError())) + str(cannot_write(name, OSError()))
+    assert "'C:/a:b/c'" in str(cannot_read("C:/a:b/c", OSError()))
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is closed to the superuser")
+def test_a_closed_folder_is_a_typed_error(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0)
+    with pytest.raises(DataError, match="cannot write"):
+        check_writable(tmp_path / "closed" / "a.json")
+
+
+def test_a_name_that_is_too_long_is_a_typed_error(tmp_path):
+    with pytest.raises(DataError, match="cannot write"):
+        check_writable(tmp_path / ("x" * 300))

@@ -111,7 +111,9 @@ def open_chat(
     from mase.models.user_code import is_code, object_of
 
     given: dict[str, Any] = {name.removeprefix("chat_"): value for name, value in chosen.items() if name != "chat"}
-    beside = f"{outputs[0]}.answers.jsonl" if outputs else None  # of answers, if nobody says where else
+    # The archive of answers, if nobody says where else; there is no place beside a stream, as of /dev/fd/3.
+    is_stream = not outputs or Path(outputs[0]).is_relative_to("/dev") or Path(outputs[0]).is_fifo()
+    beside = None if is_stream else f"{outputs[0]}.answers.jsonl"
     archive = given.setdefault("archive", beside)
     if server is not None:
         given |= {} if max_tokens is None else {"max_tokens": max_tokens}

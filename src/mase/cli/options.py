@@ -364,7 +364,7 @@ def set_longest_answer(model: "Model", n: int | None) -> None:
 def open_language_model(typed: str | None, server: str | None, **options: Unpack[LoadOptions]) -> "LanguageModel":
     """Return the language model that was typed: a folder, a hub name, code, a description, or its name on a server."""
     from mase.models.language.open import language_model
-    from mase.models.names import is_remote, is_url
+    from mase.models.names import check_url, is_remote, is_url
     from mase.models.user_code import is_code, open_code
 
     if server is not None:
@@ -375,6 +375,7 @@ def open_language_model(typed: str | None, server: str | None, **options: Unpack
     if typed is None:
         raise click.UsageError("Missing option '-m' / '--model'.")
     if is_url(typed):
+        typed = check_url(typed)
         raise click.UsageError(f"got the URL {typed} as --model, expected --server {typed} -m NAME, its name there")
     if is_code(typed) or is_remote(typed):
         check_unused(f"the {'code' if is_code(typed) else 'description'} {typed!r}", "it", options)

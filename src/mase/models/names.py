@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mase.errors import DataError, OptionError
+from mase.files import without_password
 from mase.models.limits import is_taken
 
 # What the hub allows: an owner and a name, or a name alone.
@@ -27,7 +28,8 @@ def check_local_path(name_or_path: str | os.PathLike[str]) -> None:
         return
     or_name = is_name and ends_like_file
     raise DataError(
-        f"there is no file or folder {name!r:.200}{', nor a model of this name in the cache of the hub' * or_name}, "
+        f"there is no file or folder {without_password(name)!r:.200}"
+        f"{', nor a model of this name in the cache of the hub' * or_name}, "
         "expected the folder of a model, a .onnx file, a .json file that describes a service, or a name; correct the "
         f"path{f', or run: hf download {name}' * or_name}"
     )

@@ -105,7 +105,10 @@ def adapt(model: Any, tokenizer: Any = None, *, name: str | None = None) -> Mode
             broken.append(f"; {error}")
             continue
         if is_right:
-            return adapter.adapt(model, tokenizer, name=name)
+            adapted = adapter.adapt(model, tokenizer, name=name)
+            if not isinstance(adapted.name, str) or not adapted.name:
+                raise OptionError(f"the name of the model is {adapted.name!r:.60}, expected a str that is not empty")
+            return adapted
         understood.append(adapter.understands)
     raise OptionError(f"model is of type {type(model).__name__}, expected {', '.join(understood)}{''.join(broken)}")
 

@@ -5,14 +5,13 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
 
 from mase.defaults import is_integer
-from mase.document import TEXT, Document, Input, Scalar, check_texts, is_split, names_in, valid_text
+from mase.document import TEXT, Document, Input, Scalar, check_texts, is_split, names_in, scalar, valid_text
 from mase.errors import DataError, InvalidTextError, MaseError, OptionError
 
 # The columns of a table that make a document; None for inputs that are documents already.
@@ -178,7 +177,7 @@ class DocumentColumns:
             return value
         with suppress(ValueError):  # such as .5, +3 and 007, which are no numbers in JSON
             value = float(typed) if set(typed) & set(".eE") else int(typed)
-        return value if isinstance(value, str) or isfinite(value) else typed
+        return typed if scalar(value) is None else value
 
 
 def scalar_of(typed: str) -> Scalar:
@@ -193,9 +192,7 @@ def scalar_of(typed: str) -> Scalar:
         value = json.loads(typed)
     except (ValueError, RecursionError):
         return typed
-    if isinstance(value, str | bool) or (isinstance(value, int | float) and isfinite(value)):
-        return value
-    return typed
+    return value if isinstance(value, str | int | float) and scalar(value) is not None else typed
 
 
 def string_of(value: Any) -> str | None:

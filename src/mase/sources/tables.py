@@ -354,7 +354,7 @@ class TableSource:
         first = 0
         for table in self._tables:
             tally = _Tally({column for column, _ in self._columns.keep})
-            left = None if limit is None else limit - first
+            left = None if limit is None else min(limit - first, sys.maxsize)
             for index, row in enumerate(islice(self._rows(table), left)):
                 item = self._item(table, first, index, row)
                 tally.add(row, item)

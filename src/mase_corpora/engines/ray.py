@@ -22,6 +22,7 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from mase.errors import MaseError, OptionError, WorkerError
+from mase.files import without_password
 from mase.models.origin import dumps
 from mase.platforms import usable_cores
 from mase.registry import require
@@ -241,7 +242,8 @@ class Ray:
             )
         except (OSError, RuntimeError, ValueError) as error:
             raise OptionError(
-                f"the Ray cluster {address!r:.200} cannot be reached ({' '.join(str(error).split())!s:.300}), expected "
+                f"the Ray cluster {without_password(address)!r:.200} cannot be reached ("
+                f"{without_password(' '.join(str(error).split())):.300}), expected "
                 "an address such as auto, host:6379 or ray://host:10001"
             ) from error
         finally:

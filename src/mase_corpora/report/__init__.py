@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import stat
 from itertools import islice
 from pathlib import Path
 
@@ -100,15 +101,22 @@ def _foreign(folder: Path) -> str | None:
 
 
 def _replace(target: Path, draft: Path) -> None:
-    """Rename a draft to its target; what was there before comes back if that fails."""
+    """Put what is in a draft into its target; what was there before comes back if that fails.
+
+    A folder that is there stays: it may be the working directory of a shell, and its permissions are the user's.
+    """
     if not target.exists():
         draft.rename(target)
         return
     former = draft.with_name(f"{draft.name}.former")
-    target.rename(former)
+    former.mkdir(stat.S_IRWXU)
+    moved: list[tuple[Path, Path]] = []
     try:
-        draft.rename(target)
+        for source, folder in ((target, former), (draft, target)):
+            moved.extend((item, item.rename(folder / item.name)) for item in sorted(source.iterdir()))
     except OSError:
-        former.rename(target)
+        for before, now in reversed(moved):
+            now.rename(before)
         raise
-    shutil.rmtree(former, ignore_errors=True)
+    finally:
+        shutil.rmtree(former, ignore_errors=True)

@@ -256,3 +256,9 @@ def test_zero_shot_pipelines_have_their_labels(multi_label):
 def test_zero_shot_without_labels_says_what_to_do():
     with pytest.raises(OptionError, match=r"candidate_labels=\[\.\.\.\]"):
         adapt(pipeline("zero-shot-classification", settings=NLI))
+
+
+@pytest.mark.parametrize("name", [5, b"m"])
+def test_a_name_that_no_file_can_hold_is_refused(name):
+    with pytest.raises(OptionError, match="expected a str that is not empty"):
+        mase.Explainer(mase.models.Callable(lambda texts: [[0.5, 0.5] for _ in texts], name=name))

@@ -1,5 +1,6 @@
 """Tests of documents that are read from a run."""
 
+from decimal import Decimal
 from importlib.util import find_spec
 
 import numpy as np
@@ -101,6 +102,8 @@ def test_a_cell_is_of_the_type_of_its_background_value(cell, background, value):
         ({"title": "a"}, DataError, "no column 'x', expected one of: 'title'; name the columns"),
         ({"title": "a", "x": "forty"}, InvalidTextError, "'x' is 'forty', expected a number"),
         ({"title": "a", "x": "1e999"}, InvalidTextError, "expected a number"),
+        ({"title": "a", "x": "9" * 400}, InvalidTextError, "expected a number"),
+        ({"title": "a", "x": Decimal("sNaN")}, InvalidTextError, "'x'"),
         ({"title": "a", "x": ""}, InvalidTextError, "expected a number"),
         ({"title": "a", "x": None}, InvalidTextError, "'x' is None"),
         ({"title": None, "x": 1}, InvalidTextError, "'title' is None"),

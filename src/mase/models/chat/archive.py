@@ -3,6 +3,7 @@
 An answer is appended before it is used, so a process that is killed loses at most the answers that were under way.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -94,8 +95,11 @@ class Archive:
         self.path, self.repaired, self._lock = Path(path), False, Lock()
         self.replies: dict[str, Reply] = {}
         try:
+            is_other = self.path.exists() and not self.path.is_file()  # a pipe or a device would wait for ever
+            if is_other:
+                raise IsADirectoryError(errno.EISDIR, "it is no regular file")
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, _MODE)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise cannot_write(self.path, error) from error
         self._file: BinaryIO = os.fdopen(descriptor, "r+b", buffering=0)
         weakref.finalize(self, self._file.close)  # once nobody uses the model, others can write
@@ -130,14 +134,13 @@ class Archive:
                 "time; wait for it to end, or name another file"
             )
         try:
-            self.path.chmod(_MODE)
             content, start = self._file.read(), 0
         except OSError as error:
             raise cannot_read(self.path, error) from error
         for number, line in enumerate(content.splitlines(keepends=True), 1):
             try:
                 request, reply = _parsed(line)
-            except (ValueError, TypeError, KeyError, RecursionError):
+            except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
                 is_last, is_torn = start + len(line) == len(content), _is_torn(line)
                 if not (is_last and is_torn) or (start == 0 and b'"mase.chat/' not in line):
                     raise DataError(
@@ -146,9 +149,13 @@ class Archive:
                     ) from None
                 self._file.truncate(start)
                 self.repaired = True
-                return
+                break
             self.replies.setdefault(request.key, reply)
             start += len(line)
+        try:
+            self.path.chmod(_MODE)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
 
 
 def _is_torn(line: bytes) -> bool:
@@ -168,4 +175,7 @@ def _parsed(line: bytes) -> tuple[Request, Reply]:
     if not line.endswith(b"\n") or record.pop("schema") != SCHEMA:
         raise ValueError
     reply = Reply(**record.pop("reply"))
+    counts = (reply.n_rejected, *(n for n in (reply.prompt_tokens, reply.completion_tokens) if n is not None))
+    if not isinstance(reply.text, str) or not all(type(n) is int and n >= 0 for n in counts):
+        raise ValueError
     return Request(**record), reply

@@ -467,7 +467,8 @@ def text_parts(message: Mapping[str, Any]) -> list[str]:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return [content or ""]
-    parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    given = content if isinstance(content, list | tuple) else ()
+    parts = [part.get("text") if isinstance(part, Mapping) else part for part in given]
     if not parts or not all(isinstance(part, str) for part in parts):
         raise InvalidTextError(
             f"a message of the role {message['role']!r} has the content {content!r:.80}, expected a text, or a list of "

@@ -62,7 +62,7 @@ def open_description(path: Path) -> "Service | CompletionServer":
     protocol, url = description.pop("protocol", None), description.pop("url")
     if protocol is None:
         return open_url(url, **description)
-    if protocol not in PROTOCOLS:
+    if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise unknown(f"protocol in {str(path)!r}:", str(protocol), list(PROTOCOLS))
     return _opened(protocol, url, description)
 

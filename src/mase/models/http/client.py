@@ -353,6 +353,12 @@ class Client:
 
     def __init__(self, url: str, connection: Connection, passing: Sequence[int] = ()) -> None:
         self.url, self._connection, self._passing = check_url(url), connection, (*_PASSING, *passing)
+        try:
+            host = httpx.URL(self.url).host
+        except (httpx.InvalidURL, UnicodeError):
+            host = ""
+        if not host:
+            raise OptionError(f"the URL {self.url!r:.200} has no valid host, expected one as in https://models.example")
         credentials = connection.headers()
         secrets = _forms(credentials.values())
         self._secrets = _pattern(secrets)
@@ -459,7 +465,7 @@ class Client:
                     if self._reached or not isinstance(error, httpx.ConnectError):
                         continue
                     break  # there may be no such server
-                except httpx.RequestError as error:
+                except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:  # of the address it redirects to
                     raise ServiceError(f"{self._place(request)} {self._described(error)}") from None
             self._reached = True
             if answer.status not in self._passing:

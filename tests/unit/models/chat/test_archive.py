@@ -1,8 +1,10 @@
 """Tests of `mase.models.chat.archive`."""
 
 import json
+import os
 import stat
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -111,3 +113,27 @@ def test_the_first_of_two_equal_answers_counts(path):
     path.write_bytes(path.read_bytes() + request().line(Reply("Ada.")))
     with closing(Archive(path)) as archive:
         assert archive.replies.get(request().key) == Reply("Cleo.")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"text": 5}, {"prompt_tokens": "many"}, {"completion_tokens": [1]}, {"n_rejected": "x"}, {"n_rejected": -1}],
+)
+def test_an_answer_of_other_types_is_refused(tmp_path, damage):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(request().line(replace(Reply("Yes."), **damage)))
+    with pytest.raises(DataError, match="line 1"):
+        Archive(path)
+
+
+def test_what_is_refused_stays_as_it_was(tmp_path):
+    foreign = tmp_path / "mine.csv"
+    foreign.write_text("text,label\na,b\n")
+    foreign.chmod(0o664)
+    with pytest.raises(DataError, match="expected an answer of a chat model"):
+        Archive(foreign)
+    assert foreign.stat().st_mode & 0o777 == 0o664
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", "a\0b"):
+        with pytest.raises(DataError, match="cannot write"):
+            Archive(name)

@@ -471,3 +471,8 @@ def test_threads_of_a_fork_share_the_connections_that_the_first_one_opens(server
 )
 def test_what_is_neither_a_number_nor_a_date_asks_for_nothing(value):
     assert retry_after({"Retry-After": value}) is None
+
+
+def test_a_host_that_cannot_be_is_an_error_at_once():
+    with pytest.raises(OptionError, match="no valid host"):
+        JSONService("http://xn--a:9", ["no", "yes"])
