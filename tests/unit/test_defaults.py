@@ -34,7 +34,9 @@ def test_longer_texts_get_more_samples_up_to_a_limit():
     )  # no note of few samples
 
 
-@pytest.mark.parametrize("value", [1, 0, -3, True, 2.0, "many", "AUTO", None, np.array([4, 5]), 10**400])
+@pytest.mark.parametrize(
+    "value", [1, 0, -3, True, 2.0, "many", "AUTO", None, np.array([4, 5]), pytest.param(10**400, id="huge")]
+)
 def test_other_values_are_refused(value):
     with pytest.raises(OptionError, match="n_samples"):
         check_n_samples(value)
