@@ -137,7 +137,7 @@ def test_each_evaluation_that_is_stated_is_a_row_that_the_module_ran_once():
         handle.remove()
     assert sum(rows) == found.fit.n_queries
     assert max(rows) == 64
-    assert len(rows) < 1.5 * sum(rows) / 64  # batches are full, or nearly
+    assert len(rows) - 2 < 1.5 * sum(rows) / 64  # batches are full, or nearly, but for the text and its reference
 
 
 def test_the_batch_that_is_chosen_is_larger_where_the_layers_are_recurrent():
