@@ -146,6 +146,7 @@ def test_ridge_regression_of_all_rows_of_an_additive_model_is_exact(n_words):
 
 
 def test_closed_forms_are_there_for_short_texts():
+    pytest.importorskip("torch")
     for text in ("a great movie", "a great movie that I loved much more than all of them"):
         found = mase.Explainer("lstm-imdb", method="context-cite+estimator=moment")(text)
         assert np.isfinite(found.scores).all()
