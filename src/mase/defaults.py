@@ -126,5 +126,5 @@ def check_n_samples(n_samples: Any) -> NSamples:
     if isinstance(n_samples, str) and n_samples == AUTO:
         return AUTO
     if not is_integer(n_samples) or not 2 <= n_samples <= LARGEST:
-        raise OptionError(f"n_samples is {n_samples!r:.60}, expected an integer >= 2 or 'auto'")
+        raise OptionError(f"n_samples is {n_samples!r:.60}, expected an integer >= 2 and < 2**63, or 'auto'")
     return int(n_samples)

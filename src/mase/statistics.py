@@ -544,7 +544,7 @@ def _existing(result: R | None) -> R:
 
 def check_batches(batches: Sequence[Sequence[int]] | None, n_texts: int) -> None:
     """Check that batches are lists of indices of `n_texts` texts; None is no batches."""
-    try:
+    try:  # iterators, which could be read only once, have no slices
         valid = batches is None or all(
             is_integer(index) and 0 <= index < n_texts for batch in batches[:] for index in batch[:]
         )

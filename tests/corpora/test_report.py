@@ -1,5 +1,7 @@
 """Tests of `mase_corpora.comparison`."""
 
+from pathlib import Path
+
 import pytest
 from tests.runs import classifier, write_run
 
@@ -32,3 +34,21 @@ def test_a_folder_that_is_there_keeps_its_place_and_permissions(tmp_path, monkey
         assert page.is_file()
         assert folder.stat().st_mode & 0o777 == 0o700
         assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "run"]
+
+
+def test_a_report_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    run = write_run(tmp_path / "run", [f"good film {n}" for n in range(12)], classifier({"good": 1.0}))
+    summary, folder = mase.summarise(run, min_texts=10), tmp_path / "report"
+    summary.to_html(folder)
+    before, rename = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}, Path.rename
+
+    def interrupted(self, target):
+        if self.parent.name.startswith(".report.") and not self.parent.name.endswith(".former"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        summary.to_html(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "run"]

@@ -114,9 +114,9 @@ def _replace(target: Path, draft: Path) -> None:
     try:
         for source, folder in ((target, former), (draft, target)):
             moved.extend((item, item.rename(folder / item.name)) for item in sorted(source.iterdir()))
-    except OSError:
+    except BaseException:  # Ctrl-C, too
         for before, now in reversed(moved):
             now.rename(before)
+        former.rmdir()
         raise
-    finally:
-        shutil.rmtree(former, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)

@@ -97,7 +97,7 @@ class Archive:
         try:
             is_other = self.path.exists() and not self.path.is_file()  # a pipe or a device would wait for ever
             if is_other:
-                raise IsADirectoryError(errno.EISDIR, "it is no regular file")
+                raise OSError(errno.EINVAL, "it is no regular file")
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, _MODE)
         except (OSError, ValueError) as error:
             raise cannot_write(self.path, error) from error
